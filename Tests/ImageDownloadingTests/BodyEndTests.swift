@@ -26,34 +26,35 @@ struct BodyEndTests {
     }
   }
 
+  /// Fetches from a server with HTTP/2 that sends those frames.
+  private func fetch(
+    _ options: DownloadOptions = .forTests(),
+    frames: @escaping @Sendable (UInt32) -> [HTTP2Origin.Frame]
+  ) async throws -> End {
+    let certificates = try await Certificates()
+    let origin = HTTP2Origin(certificates) { frames($0.stream) }
+    let connection = DownloadOptions.Connection.with(.http2, caFile: certificates.authority)
+    return try await Fetcher().fetch(origin.url("/a"), options: options.with { $0.connection = connection })
+  }
+
   @Test(arguments: Break.allCases)
   func `half an image over HTTP/2 without a length is truncated, however the stream ends`(way: Break) async throws {
-    let certificates = try await Certificates()
-    let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half)] + way.frames($0.stream) }
-    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
-    let failure = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).failure)
+    let failure = try #require(try await fetch { [.head($0), .data($0, Self.half)] + way.frames($0) }.failure)
     #expect([.truncated, .reset].contains(failure.kind) && failure.isTransient, "\(failure)")
     if way == .reset { expectGolden(failure.message) }
   }
 
   @Test(arguments: [true, false]) func `a whole image over HTTP/2 without a length is good`(ends: Bool) async throws {
-    let certificates = try await Certificates()
-    let origin = HTTP2Origin(certificates) {
-      [.head($0.stream), .data($0.stream, Self.image, ends: ends)] + (ends ? [] : [.reset($0.stream, code: 0)])
-    }
-    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
-    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).image?.body == Self.image)
+    let end = try await fetch { [.head($0), .data($0, Self.image, ends: ends)] + (ends ? [] : [.reset($0, code: 0)]) }
+    #expect(end.image?.body == Self.image)
     // Texts don't mark their own end.
-    let text = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Array("a\n".utf8), ends: ends)] }
-    let list = options.fetchingText(accept: "*/*", maxBytes: 100)
-    if ends { #expect(try await Fetcher().fetch(text.url("/a"), options: list).image?.body == Array("a\n".utf8)) }
+    let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 100)
+    if ends { #expect(try await fetch(list) { [.head($0), .data($0, [7], ends: true)] }.image?.body == [7]) }
   }
 
   @Test func `a probe of half an image over HTTP/2 without a length is truncated`() async throws {
-    let certificates = try await Certificates()
-    let origin = HTTP2Origin(certificates) { [.head($0.stream), .data($0.stream, Self.half), .reset($0.stream, code: 0)] }
-    let options = DownloadOptions.forTests(method: .probe, connection: .with(.http2, caFile: certificates.authority))
-    #expect(try await Fetcher().fetch(origin.url("/a"), options: options).failure?.kind == .truncated)
+    let end = try await fetch(.forTests(method: .probe)) { [.head($0), .data($0, Self.half), .reset($0, code: 0)] }
+    #expect(end.failure?.kind == .truncated)
   }
 
   @Test(arguments: [true, false])
@@ -70,17 +71,16 @@ struct BodyEndTests {
   @Test func `a closed connection ends an image only if its format marks the end`() async throws {
     let unknown = pattern(5000)
     let origin = try Origin(["/whole": .noLength(Self.image), "/half": .noLength(Self.half), "/unknown": .noLength(unknown)])
-    #expect(try await Fetcher().fetch(origin.url("/whole")).image?.body == Self.image)
-    #expect(try await Fetcher().fetch(origin.url("/unknown")).image?.body == unknown)
-    let failure = try await Fetcher().fetch(origin.url("/half")).failure
-    #expect(failure?.kind == .truncated && failure?.isTransient == true)
+    let ends = try await Fetcher().fetchInTurn(["/whole", "/unknown", "/half"].map { (origin.url($0), .forTests()) })
+    #expect(ends.map { $0.image?.body } == [Self.image, unknown, nil])
+    #expect(ends[2].failure?.kind == .truncated && ends[2].failure?.isTransient == true)
   }
 
   @Test func `the end of a decrypted image counts`() async throws {
     let origin = try Origin([
       "/whole": .noLength(Self.image.map { ~$0 }), "/half": .noLength(Self.half.map { ~$0 }),
     ])
-    let options = DownloadOptions.forTests().with { $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } } }
+    let options = DownloadOptions.forTests().with { $0.decryptor = .not }
     #expect(try await Fetcher().fetch(origin.url("/whole"), options: options).image?.body == Self.image)
     #expect(try await Fetcher().fetch(origin.url("/half"), options: options).failure?.kind == .truncated)
   }
@@ -123,6 +123,19 @@ struct BodyEndTests {
     return [0x28, 0xB5, 0x2F, 0xFD, 0xA0] + little(count) + little(count << 3 | 1).prefix(3) + bytes
   }
 
+  private static func coded(_ bytes: [UInt8], by coding: String) throws -> [UInt8] {
+    switch coding {
+    case "deflate": zlib(bytes)
+    case "raw": deflated(bytes)
+    case "identity", "": bytes
+    case "br": brotli(bytes)
+    case "zstd": zstd(bytes)
+    case "gzip, deflate": zlib(try gzip(bytes))
+    case "gzip, gzip": try gzip(try gzip(bytes))
+    default: try gzip(bytes)
+    }
+  }
+
   @Test(
     arguments: [
       "gzip", "x-gzip", "GZIP", "deflate", "raw", "identity", "gzip, deflate", "br", "zstd", "", "aws-chunked,gzip",
@@ -130,39 +143,17 @@ struct BodyEndTests {
     ]
   )
   func `a coded body is decoded, whatever unknown codings are named besides`(coding: String) async throws {
-    let image = Self.image
-    let body =
-      switch coding {
-      case "deflate": Self.zlib(image)
-      case "raw": Self.deflated(image)
-      case "identity", "": image
-      case "br": Self.brotli(image)
-      case "zstd": Self.zstd(image)
-      case "gzip, deflate": Self.zlib(try gzip(image))
-      default: try gzip(image)
-      }
-    #expect(try await fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == image)
+    let body = try Self.coded(Self.image, by: coding)
+    #expect(try await fetch(body, coding: coding == "raw" ? "deflate" : coding).image?.body == Self.image)
   }
 
   @Test(arguments: ["gzip", "deflate", "raw", "gzip, gzip", "br", "zstd"])
   func `a coded body that is cut is truncated, wherever`(coding: String) async throws {
-    let image = Self.image
-    let body =
-      switch coding {
-      case "deflate": Self.zlib(image)
-      case "raw": Self.deflated(image)
-      case "br": Self.brotli(image)
-      case "zstd": Self.zstd(image)
-      default: try gzip(image)
-      }
-    let coded = coding == "gzip, gzip" ? try gzip(body) : body
+    let coded = try Self.coded(Self.image, by: coding)
     for left in [1, 2, 3, 11, coded.count / 2, coded.count - 9, coded.count - 8, coded.count - 1] {
       for method in [DownloadOptions.Method.get, .probe] {
-        let end = try await fetch(
-          Array(coded.prefix(left)),
-          coding: coding == "raw" ? "deflate" : coding,
-          .forTests(method: method)
-        )
+        let cut = Array(coded.prefix(left))
+        let end = try await fetch(cut, coding: coding == "raw" ? "deflate" : coding, .forTests(method: method))
         #expect(end.failure?.kind == .truncated && end.failure?.isTransient == true, "\(coding) \(left): \(end)")
       }
     }
@@ -180,13 +171,7 @@ struct BodyEndTests {
 
   @Test(arguments: ["gzip", "deflate", "br", "zstd"])
   func `bytes after a coded body are ignored and reported`(coding: String) async throws {
-    let coded =
-      switch coding {
-      case "deflate": Self.zlib(Self.image)
-      case "br": Self.brotli(Self.image)
-      case "zstd": Self.zstd(Self.image)
-      default: try gzip(Self.image)
-      }
+    let coded = try Self.coded(Self.image, by: coding)
     for excess in [[1, 2, 3], [0], try gzip([7])] {
       let image = try #require(try await fetch(coded + excess, coding: coding).image)
       #expect(image.body == Self.image && image.hasExcess)
@@ -209,20 +194,22 @@ struct BodyEndTests {
     }
   }
 
+  /// A server of one chunk with that transfer coding.
+  private func chunked(_ bytes: some Collection<UInt8>, _ coding: String) -> RawOrigin {
+    let chunk = Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n0\r\n\r\n".utf8)
+    return RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: \(coding)", chunk) }
+  }
+
   @Test(arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"])
   func `a body that is said to be chunked more than once is read as chunked`(coding: String) async throws {
-    let chunk = Array("\(String(Self.image.count, radix: 16))\r\n".utf8) + Self.image + Array("\r\n0\r\n\r\n".utf8)
-    let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: \(coding)", chunk) }
-    let image = try #require(try await Fetcher().fetch(origin.url("/a")).image)
+    let image = try #require(try await Fetcher().fetch(chunked(Self.image, coding).url("/a")).image)
     #expect(image.body == Self.image && image.undecoded == nil)
   }
 
   @Test func `a transfer coding is decoded, and must end properly too`() async throws {
     let coded = try gzip(Self.image)
     for count in [coded.count, coded.count - 8] {
-      let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + coded.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
-      let origin = RawOrigin { _ in .init("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked", chunk) }
-      let end = try await Fetcher().fetch(origin.url("/a"))
+      let end = try await Fetcher().fetch(chunked(coded.prefix(count), "gzip, chunked").url("/a"))
       #expect(end.image?.body == (count == coded.count ? Self.image : nil))
       #expect(end.failure?.kind == (count == coded.count ? nil : .truncated))
     }
@@ -232,7 +219,7 @@ struct BodyEndTests {
     let coded = try gzip(Array("http://example.com/a.jpg\n".utf8))
     let list = DownloadOptions.forTests().fetchingText(accept: "*/*", maxBytes: 1000)
     #expect(try await fetch(coded, coding: "gzip", list).image?.bodyBytes == 25)
-    #expect(try await fetch(coded.dropLast(8), coding: "gzip", list).failure?.kind == .truncated)
+    #expect(try await fetch(Array(coded.dropLast(8)), coding: "gzip", list).failure?.kind == .truncated)
   }
 
   // MARK: Bytes after a response
@@ -253,8 +240,4 @@ struct BodyEndTests {
     for end in ends { #expect(fetcher.recorder.body(of: end) == (end.id == 1 ? first : second)) }
     #expect(fetcher.downloader.statistics.openedConnections == 2)
   }
-}
-
-extension [UInt8] {
-  fileprivate func dropLast(_ count: Int) -> [UInt8] { Array(self[..<(self.count - count)]) }
 }

@@ -1,15 +1,17 @@
-import ImageDownloading
 import Base
 import TestOrigin
 import TestSupport
 import Testing
 
+@testable import ImageDownloading
+
 /// Limits, order and results don't depend on the number of threads that make transfers.
 @Suite(.serialized) struct CurlThreadTests {
-  @Test(arguments: [1, 2, 8]) func `both limits are used fully and never exceeded`(threads: Int) async throws {
+  @Test(arguments: [1, 2, 8], [DownloadOrder.fifo, .lifo])
+  func `both limits are used fully and never exceeded`(threads: Int, order: DownloadOrder) async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
     let gate = origin.holdAll()
-    let fetcher = try Fetcher(concurrency: 20, perHost: 12, threads: threads)
+    let fetcher = try Fetcher(concurrency: 20, perHost: 12, order: order, threads: threads)
     fetcher.submit((1...300).map { origin.url("/\($0)", host: $0 % 2) })
     try await gate.waitForWaiting(20)
     try await fetcher.settle()
@@ -17,16 +19,32 @@ import Testing
     gate.open()
     let ends = try await fetcher.recorder.waitForEnds(302)
     #expect(ends.count { $0.image?.body == [1] } == 300)
-    #expect(origin.peakInFlight == 20 && origin.peakInFlight(host: 0) <= 12 && origin.peakInFlight(host: 1) <= 12)
+    #expect(origin.peakInFlight == 20 && fetcher.downloader.statistics.peakRunning == 20)
+    #expect(origin.peakInFlight(host: 0) <= 12 && origin.peakInFlight(host: 1) <= 12)
   }
 
-  @Test(arguments: [1, 2, 8]) func `connections are reused by the thread that has them`(threads: Int) async throws {
-    let origin = try Origin(fallback: .body([1]))
+  @Test(arguments: [1, 8]) func `each host has its limit`(threads: Int) async throws {
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher(concurrency: 8, perHost: 2, threads: threads)
+    fetcher.submit((1...40).map { origin.url("/\($0)", host: $0 % 2) })
+    try await gate.waitForWaiting(4)
+    try await fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 4)
+    gate.open()
+    _ = try await fetcher.recorder.waitForEnds(42)
+    #expect(origin.peakInFlight(host: 0) == 2 && origin.peakInFlight(host: 1) == 2)
+  }
+
+  @Test(arguments: [1, 2, 8])
+  func `many small bodies arrive whole, over connections that their threads reuse`(threads: Int) async throws {
+    let origin = try Origin(fallback: .computed { .body(Array($0.target.utf8)) })
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
-    fetcher.submit((1...400).map { origin.url("/\($0)") })
-    _ = try await fetcher.recorder.waitForEnds(400)
+    fetcher.submit((1...1000).map { origin.url("/\($0)") })
+    let ends = try await fetcher.recorder.waitForEnds(1000)
+    #expect(ends.allSatisfy { $0.image?.body == Array("/\($0.id)".utf8) })
     #expect(fetcher.downloader.statistics.openedConnections <= 16 + threads)
-    #expect(origin.requests.count == 400)
+    #expect(origin.requests.count == 1000)
   }
 
   @Test(arguments: [1, 2, 8], [DownloadOrder.fifo, .lifo])
@@ -155,12 +173,81 @@ import Testing
     #expect(kept == nil)
   }
 
-  @Test(arguments: [2, 8]) func `a downloader that is shut down ends all of its threads`(threads: Int) async throws {
+  @Test(arguments: [1, 2, 8])
+  func `a shutdown cancels everything and ends all threads before it returns, once`(threads: Int) async throws {
     let origin = try Origin(fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
     fetcher.submit((1...40).map { origin.url("/\($0)") })
     try await origin.waitForRequests(16)
-    fetcher.shutDown()
-    #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 40)
+    for _ in 1...2 {
+      fetcher.shutDown()
+      #expect(fetcher.recorder.ends.count == 40 && fetcher.recorder.ends.allSatisfy(\.isCancelled))
+    }
+  }
+}
+
+/// Which loop runs a host's next transfer.
+@Suite struct LoopChoiceTests {
+  private func choice(_ count: Int) -> LoopChoice {
+    var choice = LoopChoice()
+    choice.setCount(count)
+    return choice
+  }
+
+  @Test func `requests one after another meet at the host's home`() {
+    var choice = choice(4)
+    for host in 0..<20 {
+      for _ in 0..<3 {
+        #expect(choice.start(host: host, mayUseHTTP2: false) == host % 4)
+        choice.finish(host: host, loop: host % 4)
+      }
+    }
+  }
+
+  @Test(arguments: [1, 2, 3, 8]) func `a host's transfers at the same time spread evenly`(count: Int) {
+    var choice = choice(count)
+    let loops = (0..<5 * count).map { _ in choice.start(host: 7, mayUseHTTP2: false) }
+    #expect((0..<count).allSatisfy { loop in loops.count { $0 == loop } == 5 })
+    // The one that becomes free is taken next.
+    choice.finish(host: 7, loop: count - 1)
+    #expect(choice.start(host: 7, mayUseHTTP2: false) == count - 1)
+  }
+
+  @Test func `over TLS they stay at home until the server responds by HTTP/1.1`() {
+    var choice = choice(2)
+    #expect((0..<4).map { _ in choice.start(host: 1, mayUseHTTP2: true) } == [1, 1, 1, 1])
+    choice.noteHTTP1(of: 1)
+    #expect((0..<4).map { _ in choice.start(host: 1, mayUseHTTP2: true) } == [0, 0, 0, 0])
+    for loop in [0, 0, 0, 0, 1, 1, 1, 1] { choice.finish(host: 1, loop: loop) }
+    choice.forget(host: 1)
+    #expect((0..<2).map { _ in choice.start(host: 1, mayUseHTTP2: true) } == [1, 1])
+  }
+
+  @Test func `the number of loops changes while transfers run`() {
+    var choice = choice(2)
+    #expect((0..<4).map { _ in choice.start(host: 0, mayUseHTTP2: false) } == [0, 1, 0, 1])
+    choice.setCount(4)
+    #expect((0..<4).map { _ in choice.start(host: 0, mayUseHTTP2: false) } == [2, 3, 2, 3])
+    choice.setCount(1)
+    #expect(choice.start(host: 0, mayUseHTTP2: false) == 0)
+    for loop in [0, 0, 0, 1, 1, 2, 2, 3, 3] { choice.finish(host: 0, loop: loop) }
+    choice.setCount(3)
+    #expect((0..<3).map { _ in choice.start(host: 0, mayUseHTTP2: false) } == [0, 1, 2])
+  }
+
+  @Test(
+    arguments: [
+      (cores: 1, concurrency: 32, threads: 1), (2, 32, 1), (4, 32, 2), (16, 32, 4), (16, 6, 1), (64, 4096, 16), (2, 1024, 1),
+      (2, 4096, 4), (1, 2048, 2),
+    ]
+  ) func `automatic threads: half the cores, at most one for 8 transfers and 16, at least one for 1,024`(
+    cores: Int,
+    concurrency: Int,
+    threads: Int
+  ) {
+    var limits = DownloadLimits(concurrency: concurrency)
+    #expect(limits.threads(cores: cores) == threads)
+    limits.threads = 3
+    #expect(limits.threads(cores: cores) == 3)
   }
 }

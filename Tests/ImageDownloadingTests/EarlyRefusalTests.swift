@@ -13,9 +13,7 @@ struct EarlyRefusalTests {
   @Test func `a body rejected by its first bytes stops there and fails once`() async throws {
     let body = pattern(8 << 20)
     let end = try await fetch(.body(body, type: "text/html"), .forTests(retries: 3, prefixJudge: refusing)).end
-    #expect(end.failure == Self.html)
-    #expect(end.summary.attempts == 1)
-    #expect(end.summary.receivedBytes < 128 << 10)
+    #expect(end.failure == Self.html && end.summary.attempts == 1 && end.summary.receivedBytes < 128 << 10)
     try #require(log.questions.count == 1)
     let question = log.questions[0]
     #expect(question.prefix.count >= 512 && question.prefix == Array(body.prefix(question.prefix.count)))
@@ -25,15 +23,13 @@ struct EarlyRefusalTests {
   @Test func `a rejection is final even if its failure claims to be transient`() async throws {
     let judge = log.judge { _ in .refused(ImageFailure(.notAnImage, isTransient: true, message: "no")) }
     let end = try await fetch(.body(pattern(100_000)), .forTests(retries: 3, prefixJudge: judge)).end
-    #expect(end.failure == ImageFailure(.notAnImage, message: "no"))
-    #expect(end.summary.attempts == 1)
+    #expect(end.failure == ImageFailure(.notAnImage, message: "no") && end.summary.attempts == 1)
   }
 
   @Test(arguments: [0, 1, 511, 512, 5000])
   func `bodies below 512 bytes aren't judged early, and complete ones never`(count: Int) async throws {
     let end = try await fetch(.body(pattern(count)), .forTests(prefixJudge: refusing)).end
-    #expect(end.image?.body == pattern(count))
-    #expect(end.image?.totalBytes == count && end.image?.isPrefix == false)
+    #expect(end.image?.body == pattern(count) && end.image?.totalBytes == count && end.image?.isPrefix == false)
     #expect(log.lengths == [])
   }
 
@@ -53,20 +49,16 @@ struct EarlyRefusalTests {
 
   @Test func `an accepted body isn't judged again`() async throws {
     let body = pattern(3 << 20)
-    let origin = try Origin(["/a": .body(body)])
-    let end = try await Fetcher().fetch(
-      origin.url("/a"),
-      options: .forTests(streamAbove: .max, prefixJudge: log.judge { _ in .accepted })
-    )
-    #expect(end.image?.body == body)
+    let options = DownloadOptions.forTests(streamAbove: .max, prefixJudge: log.judge { _ in .accepted })
+    #expect(try await fetch(.body(body), options).end.image?.body == body)
     #expect(log.lengths.count == 1)
   }
 
   @Test func `a judge that needs more is called again once those bytes have arrived`() async throws {
     // Each chunk arrives by itself.
-    let origin = try Origin(["/a": .chunked(Array(repeating: pattern(100), count: 100))])
+    let body = Behaviour.chunked(Array(repeating: pattern(100), count: 100))
     let judge = log.judge { $0 < 5050 ? .needsMore(minimum: 5050) : .refused(Self.html) }
-    #expect(try await Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: judge)).failure == Self.html)
+    #expect(try await fetch(body, .forTests(prefixJudge: judge)).end.failure == Self.html)
     #expect(log.lengths == [600, 5100])
   }
 
@@ -102,11 +94,10 @@ struct EarlyRefusalTests {
 
   @Test func `an encoded body is judged decoded`() async throws {
     let body = [UInt8](repeating: 7, count: 300_000)
-    let origin = try Origin(["/a": .body(try gzip(body), headers: ["Content-Encoding": "gzip"])])
-    #expect(try await Fetcher().fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing)).failure == Self.html)
+    let coded = Behaviour.body(try gzip(body), headers: ["Content-Encoding": "gzip"])
+    #expect(try await fetch(coded, .forTests(prefixJudge: refusing)).end.failure == Self.html)
     let question = try #require(log.questions.first)
-    #expect(question.prefix == Array(body.prefix(question.prefix.count)))
-    #expect(question.head.totalBytes == nil)
+    #expect(question.prefix == Array(body.prefix(question.prefix.count)) && question.head.totalBytes == nil)
   }
 
   @Test func `errors, redirects, 304s and bodies for a decryptor aren't judged`() async throws {
@@ -118,25 +109,17 @@ struct EarlyRefusalTests {
     let options = DownloadOptions.forTests(prefixJudge: refusing)
     #expect(try await Fetcher().fetch(origin.url("/error"), options: options).failure?.status == 404)
     #expect(try await Fetcher().fetch(origin.url("/moved"), options: options).image?.body == [1])
-    let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(1, origin.url("/unchanged"), options: options, validators: validators)])
-    #expect(try await fetcher.recorder.waitForEnds(1)[0].isNotModified)
-    let decrypting = DownloadOptions {
-      $0.purpose.prefixJudge = refusing
-      $0.decryptor = Decryptor(name: "same") { $0 }
-    }
-    #expect(try await Fetcher().fetch(origin.url("/coded"), options: decrypting).image?.body == page)
+    #expect(try await Fetcher().fetch(origin.url("/unchanged"), options: options, validators: validators).isNotModified)
+    let decrypting = options.with { $0.decryptor = .not }
+    #expect(try await Fetcher().fetch(origin.url("/coded"), options: decrypting).image?.body == page.map { ~$0 })
     #expect(log.lengths == [])
   }
 
   @Test func `each attempt is judged again`() async throws {
-    let origin = try Origin(["/a": .sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])])
-    let end = try await Fetcher().fetch(
-      origin.url("/a"),
-      options: .forTests(retries: 1, prefixJudge: log.judge { _ in .accepted })
-    )
-    #expect(end.image?.bodyBytes == 9000)
+    let bodies = Behaviour.sequence([.cut(afterBytes: 5000, declared: 9000), .chunked([pattern(9000)])])
+    let options = DownloadOptions.forTests(retries: 1, prefixJudge: log.judge { _ in .accepted })
+    #expect(try await fetch(bodies, options).end.image?.bodyBytes == 9000)
     #expect(log.lengths.count == 2)
   }
 
@@ -154,13 +137,9 @@ struct EarlyRefusalTests {
 
   @Test func `a rest of up to 64 KiB is read to reuse the connection; a larger one closes it`() async throws {
     let origin = try Origin(["/small": .body(pattern(60_000)), "/large": .body(pattern(2 << 20)), "/next": .body([1])])
-    let fetcher = try Fetcher(concurrency: 1)
-    for (index, path) in ["/small", "/next", "/large", "/next"].enumerated() {
-      let download = Download(UInt64(index), origin.url(path), options: .forTests(prefixJudge: refusing))
-      fetcher.client.submit([download])
-      try await fetcher.recorder.waitForEnd(of: UInt64(index))
-    }
-    #expect(fetcher.recorder.ends.map { $0.failure == nil } == [false, true, false, true])
+    let urls = ["/small", "/next", "/large", "/next"].map { origin.url($0) }
+    let ends = try await Fetcher(concurrency: 1).fetchInTurn(urls.map { ($0, .forTests(prefixJudge: refusing)) })
+    #expect(ends.map { $0.failure == nil } == [false, true, false, true])
     #expect(origin.requests.map(\.connection) == [1, 1, 1, 2])
   }
 
@@ -173,8 +152,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
-    _ = try await fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.fetch(origin.url("/a"), options: options, wantsProgress: true)
     let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
     #expect(heads == [200])
     let received = fetcher.recorder.events.compactMap { if case .progress(_, let count, _) = $0 { count } else { nil } }

@@ -1,5 +1,6 @@
-import ImageDownloading
 import Base
+import Foundation
+import ImageDownloading
 import TestOrigin
 import TestSupport
 import Testing
@@ -46,13 +47,9 @@ struct FailureTests {
   }
 
   @Test func `a huge declared length doesn't allocate memory`() async throws {
-    let options = DownloadOptions {
-      $0.retries = 0
-      $0.maxBytes = .max
-      $0.streamAbove = .max
-    }
-    let end = try await fetch(.cut(afterBytes: 100, declared: 90_000_000_000_000, of: pattern(100)), options).end
-    #expect(end.failure?.kind == .truncated)
+    let options = DownloadOptions.forTests(maxBytes: .max, streamAbove: .max)
+    let failure = try await failure(.cut(afterBytes: 100, declared: 90_000_000_000_000, of: pattern(100)), options: options)
+    #expect(failure.kind == .truncated)
   }
 
   @Test(
@@ -63,9 +60,7 @@ struct FailureTests {
   )
   func `an unaccepted status is http-status; 408, 425, 429 and 5xx are transient`(status: Int, isTransient: Bool) async throws {
     let failure = try await failure(.status(status))
-    #expect(failure.kind == .httpStatus)
-    #expect(failure.status == status)
-    #expect(failure.isTransient == isTransient)
+    #expect(failure.kind == .httpStatus && failure.status == status && failure.isTransient == isTransient)
   }
 
   @Test func `the message names the status`() async throws {
@@ -75,39 +70,29 @@ struct FailureTests {
 
   @Test func `other statuses can be accepted`() async throws {
     let end = try await fetch(.status(404, body: [1, 2, 3]), .forTests(acceptStatus: [200, 404])).end
-    #expect(end.image?.status == 404)
-    #expect(end.image?.body == [1, 2, 3])
+    #expect(end.image?.status == 404 && end.image?.body == [1, 2, 3])
   }
 
   @Test func `a refused connection fails as connect`() async throws {
     let refused = RefusedPort()
     let failure = try #require(try await Fetcher().fetch(refused.url("/a")).failure)
-    #expect(failure.kind == .connect)
-    #expect(failure.isTransient)
+    #expect(failure.kind == .connect && failure.isTransient)
     expectGolden(failure.message)
   }
 
   @Test func `a name that doesn't resolve fails as dns`() async throws {
     let failure = try #require(try await Fetcher().fetch("http://no-such-host.invalid/a").failure)
-    #expect(failure.kind == .dns)
-    #expect(failure.isTransient)
-    #expect(failure.message.contains("no-such-host.invalid"))
+    #expect(failure.kind == .dns && failure.isTransient && failure.message.contains("no-such-host.invalid"))
   }
 
   @Test func `a server that doesn't accept within the connect timeout fails as connect`() async throws {
     let hole = BlackHole()
     let options = DownloadOptions.forTests(connectTimeout: .milliseconds(150))
     let failure = try #require(try await Fetcher().fetch(hole.url("/a"), options: options).failure)
-    #expect(failure.kind == .connect)
-    #expect(failure.isTransient)
+    #expect(failure.kind == .connect && failure.isTransient)
     expectGolden(failure.message)
-  }
-
-  @Test func `the overall timeout fails as connect while connecting`() async throws {
-    let hole = BlackHole()
-    let options = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
-    let failure = try #require(try await Fetcher().fetch(hole.url("/a"), options: options).failure)
-    #expect(failure.kind == .connect)
+    let brief = DownloadOptions.forTests(timeout: .milliseconds(150), stallTimeout: .milliseconds(20))
+    #expect(try await Fetcher().fetch(hole.url("/a"), options: brief).failure?.kind == .connect)
   }
 
   @Test func `a transfer that libcurl leaves unconnected fails after twice the connect timeout`() async throws {
@@ -141,8 +126,7 @@ struct FailureTests {
   @Test func `the overall timeout includes redirects`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .redirect(to: "/c"), "/c": .stall])
     let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(timeout: .milliseconds(200)))
-    #expect(end.failure?.kind == .timeout)
-    #expect(end.summary.attempts == 1)
+    #expect(end.failure?.kind == .timeout && end.summary.attempts == 1)
   }
 
   @Test(arguments: [" ", "\t"])
@@ -167,8 +151,7 @@ struct FailureTests {
   {
     let body = headers.contains("chunked") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
     let end = try await fetch(.raw("HTTP/1.1 200 OK\r\n\(headers)\r\n\r\n\(body)")).end
-    #expect(end.failure?.kind == kind)
-    #expect(end.image?.body == (kind == nil ? Array("hello".utf8) : nil))
+    #expect(end.failure?.kind == kind && end.image?.body == (kind == nil ? Array("hello".utf8) : nil))
     #expect(end.failure?.message.contains("the Content-Length headers differ") != false)
   }
 
@@ -193,29 +176,139 @@ struct FailureTests {
   )
   func `only normalised http and https URLs are fetched`(url: String) async throws {
     let end = try await Fetcher().fetch(url)
-    #expect(end.failure?.kind == .invalidURL)
-    #expect(end.summary.attempts == 0)
+    #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
   }
 
-  @Test func `an interrupted TLS handshake fails as tls, transient`() async throws {
-    let listener = ClosingListener()
+  @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"])
+  func `an interrupted TLS handshake fails as tls, transient, and a server without TLS permanently`(answer: String) async throws {
+    let listener = ClosingListener(answer: answer)
     let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
-    #expect(failure.kind == .tls)
-    #expect(failure.isTransient)
-  }
-
-  @Test func `a server without TLS fails as tls, permanently`() async throws {
-    let listener = ClosingListener(answer: "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-    let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
-    #expect(failure.kind == .tls)
-    #expect(!failure.isTransient)
+    #expect(failure.kind == .tls && failure.isTransient == answer.isEmpty)
   }
 
   @Test func `an untrusted certificate fails as tls, permanently`() async throws {
     let server = RawOrigin(try await Certificates()) { _ in .init("HTTP/1.1 200 OK\nContent-Length: 1", [1]) }
     let failure = try #require(try await Fetcher().fetch(server.url("/a")).failure)
-    #expect(failure.kind == .tls)
-    #expect(!failure.isTransient)
-    #expect(failure.message.contains("certificate"))
+    #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains("certificate"))
   }
+}
+
+/// Retries: which failures, how often, and how they wait.
+struct RetryTests {
+  @Test(arguments: [0, 1, 3]) func `a transient failure is retried as often as allowed`(count: Int) async throws {
+    let (end, requests) = try await fetch(.status(503), .forTests(retries: count))
+    #expect(end.failure?.status == 503 && end.summary.attempts == count + 1 && requests.count == count + 1)
+  }
+
+  @Test func `a download succeeds if a retry does`() async throws {
+    let responses = Behaviour.sequence([.status(500), .cut(afterBytes: 1, declared: 2), .body([1])])
+    let end = try await fetch(responses, .forTests(retries: 2)).end
+    #expect(end.image?.body == [1] && end.summary.attempts == 3)
+  }
+
+  @Test func `permanent failures are not retried`() async throws {
+    let origin = try Origin(["/a": .status(404), "/b": .redirect(to: "/b"), "/c": .body(pattern(100))])
+    for path in ["/a", "/b", "/c"] {
+      let end = try await Fetcher().fetch(origin.url(path), options: .forTests(retries: 3, maxBytes: 10))
+      #expect(end.failure != nil && end.summary.attempts == 1)
+    }
+  }
+
+  @Test func `a retry after a redirect starts from the original URL`() async throws {
+    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
+    let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1))
+    #expect(end.image != nil)
+    #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
+  }
+
+  @Test func `a stopped run finishes transfers and retries nothing`() async throws {
+    let origin = try Origin(["/a": .status(503)])
+    let gate = origin.holdAll()
+    let fetcher = try Fetcher()
+    fetcher.submit([origin.url("/a")], options: .forTests(retries: 5))
+    try await gate.waitForWaiting(1)
+    fetcher.client.cancel([1, 1], includingRunning: false)
+    try await fetcher.settle()
+    gate.open()
+    #expect(try await fetcher.recorder.waitForEnd(of: 1).failure?.status == 503)
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func `a waiting retry holds no transfer slot and waits for its backoff`() async throws {
+    let clock = ManualClock()
+    let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
+    let fetcher = try Fetcher(concurrency: 1, time: clock.source)
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: backoff))
+    try await fetcher.recorder.waitForEnd(of: 2)
+    try await fetcher.settle()
+    #expect(origin.count(of: "/a") == 1)
+    #expect(fetcher.downloader.statistics.waiting == 1)
+    clock.advance(by: .seconds(20))
+    fetcher.client.capacityChanged()
+    let summary = try await fetcher.recorder.waitForEnd(of: 1).summary
+    #expect(summary.attempts == 2 && summary.waitedNanoseconds == 20_000_000_000)
+    // The duration excludes waits.
+    #expect(summary.durationNanoseconds < 20_000_000_000)
+  }
+
+  @Test func `a waiting retry can be cancelled`() async throws {
+    let origin = try Origin(["/a": .status(503)])
+    let fetcher = try Fetcher(time: ManualClock().source)
+    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
+    fetcher.submit([origin.url("/a")], options: .forTests(retries: 1, backoff: backoff))
+    try await origin.waitForRequests(1)
+    try await origin.waitForInFlight(0)
+    fetcher.downloader.cancelAll(includingRunning: true)
+    let end = try await fetcher.recorder.waitForEnds(1)[0]
+    #expect(end.isCancelled && end.summary.attempts == 1)
+  }
+
+  @Test func `the default jitter draws from zero to the limit`() {
+    let draws = (0..<1000).map { _ in ImageDownloader.Configuration().jitter(.seconds(1)) }
+    #expect(draws.allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
+    #expect(draws.contains { $0 < .milliseconds(100) } && draws.contains { $0 > .milliseconds(900) })
+  }
+}
+
+/// A TCP listener on loopback.
+private func listen(queue: Int32) -> (socket: Int32, port: Int) {
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  withUnsafeMutablePointer(to: &address) { pointer in
+    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+      precondition(bind(listener, address, length) == 0 && listen(listener, queue) == 0)
+      getsockname(listener, address, &length)
+    }
+  }
+  return (listener, Int(UInt16(bigEndian: address.sin_port)))
+}
+
+/// A listener that responds to the first bytes of each connection with fixed text, possibly empty, and closes it.
+final class ClosingListener {
+  let port: Int
+  private let listener: Int32
+
+  init(answer: String = "") {
+    let (listener, port) = listen(queue: 8)
+    self.port = port
+    self.listener = listener
+    // It blocks, so it needs a thread of its own, which ends when the listener is shut down.
+    Thread.detachNewThread {
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { break }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        _ = read(client, &bytes, bytes.count)
+        _ = write(client, answer, answer.utf8.count)
+        close(client)
+      }
+      close(listener)
+    }
+  }
+
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 }

@@ -47,20 +47,14 @@ struct HeadTests {
     #expect(try await Fetcher().fetch(origin.url("/large"), options: options).failure?.kind == .tooLarge)
     let end = try await Fetcher().fetch(origin.url("/busy"), options: options)
     #expect(end.image?.totalBytes == 1 && end.summary.attempts == 1)
-    let typed = DownloadOptions {
-      $0.method = .head
-      $0.acceptContentTypes = ["image/*"]
-    }
+    let typed = DownloadOptions.forTests(method: .head).with { $0.acceptContentTypes = ["image/*"] }
     #expect(try await Fetcher().fetch(origin.url("/busy"), options: typed).failure?.kind == .contentType)
   }
 
   @Test func `validators make HEAD conditional like GET`() async throws {
     let origin = try Origin(["/a": .status(304)])
-    let fetcher = try Fetcher()
     let validators = Validators(etag: "\"1\"")
-    let options = DownloadOptions.forTests(method: .head)
-    fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
-    #expect(try await fetcher.recorder.waitForEnds(1)[0].isNotModified)
+    #expect(try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .head), validators: validators).isNotModified)
     #expect(origin.requests.map { "\($0.method) \($0.headers["If-None-Match"] ?? "")" } == ["HEAD \"1\""])
   }
 
@@ -132,15 +126,9 @@ struct HeadTests {
 
   @Test func `a handle that sent HEAD fetches bodies again`() async throws {
     let origin = try Origin(fallback: .body([1, 2, 3]))
-    let fetcher = try Fetcher(concurrency: 1)
     let methods: [DownloadOptions.Method] = [.head, .get, .head, .probe]
-    fetcher.client.submit(
-      methods.enumerated().map { index, method in
-        let url = origin.url("/\(index)")
-        return Download(UInt64(index), url, sequence: Int64(index), options: .forTests(method: method))
-      }
-    )
-    #expect(try await fetcher.recorder.waitForEnds(4).map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])
+    let ends = try await Fetcher().fetchInTurn(methods.map { (origin.url("/\($0)"), .forTests(method: $0)) })
+    #expect(ends.map { $0.image?.body } == [[], [1, 2, 3], [], [1, 2, 3]])
     #expect(origin.requests.map(\.method) == ["HEAD", "GET", "HEAD", "GET"])
     #expect(origin.requests.map { $0.headers["Range"] != nil } == [false, false, false, true])
   }

@@ -69,8 +69,7 @@ struct HookTests {
     let origin = try Origin(fallback: .body([1]))
     let modifier = RequestModifier(name: "no") { request in url.map { DownloadRequest(url: $0, headers: request.headers) } }
     let end = try await Fetcher().fetch(origin.url("/a"), options: DownloadOptions { $0.requestModifier = modifier })
-    #expect(end.failure == ImageFailure(.internal, message: message))
-    #expect(end.summary.attempts == 0)
+    #expect(end.failure == ImageFailure(.internal, message: message) && end.summary.attempts == 0)
     #expect(origin.requests.isEmpty)
   }
 
@@ -148,8 +147,7 @@ struct HookTests {
     let end = try await Fetcher().fetch(origin.url("/a"), options: options, wantsDetails: true)
     #expect((end.image != nil) == isAccepted)
     guard !isAccepted else { return }
-    #expect(end.failure?.kind == .contentType)
-    #expect(end.summary.details?.response?.status == 200)
+    #expect(end.failure?.kind == .contentType && end.summary.details?.response?.status == 200)
     #expect(end.summary.details?.response?.headers.value(of: "x-a") == "1")
   }
 }

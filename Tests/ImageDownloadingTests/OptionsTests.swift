@@ -1,5 +1,5 @@
-import ImageDownloading
 import Base
+import ImageDownloading
 import TestOrigin
 import Testing
 
@@ -50,16 +50,11 @@ struct OptionsTests {
   }
 
   @Test func `hooks are equal by name, and header names in any case`() {
-    #expect(
-      prepared { $0.requestModifier = Self.modifier } != prepared { $0.requestModifier = RequestModifier(name: "n") { $0 } }
-    )
-    #expect(
-      prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = RequestModifier(name: "m") { _ in nil } }
-    )
-    #expect(
-      prepared { $0.purpose.prefixJudge = Self.judge }
-        == prepared { $0.purpose.prefixJudge = PrefixJudge(name: "p") { _, _ in .accepted } }
-    )
+    let (same, other) = (RequestModifier(name: "m") { _ in nil }, RequestModifier(name: "n") { $0 })
+    #expect(prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = same })
+    #expect(prepared { $0.requestModifier = Self.modifier } != prepared { $0.requestModifier = other })
+    let judge = PrefixJudge(name: "p") { _, _ in .accepted }
+    #expect(prepared { $0.purpose.prefixJudge = Self.judge } == prepared { $0.purpose.prefixJudge = judge })
     let source = { Credentials.perHost(name: $0) { _, _, _ in nil } }
     #expect(source("a") == source("a") && source("a") != source("b"))
     #expect(prepared { $0.headers = [.init("X-A", "1")] } == prepared { $0.headers = [.init("x-a", "1")] })
@@ -85,8 +80,7 @@ struct OptionsTests {
     }
     let defaults = [HeaderField("x-default", "all"), HeaderField("X-Other", "o")]
     #expect(options.requestValue(ofHeader: "accept") == "image/png")
-    #expect(options.requestValue(ofHeader: "X-a") == "1, 2")
-    #expect(options.requestValue(ofHeader: "User-Agent") == nil)
+    #expect(options.requestValue(ofHeader: "X-a") == "1, 2" && options.requestValue(ofHeader: "User-Agent") == nil)
     #expect(options.requestValue(ofHeader: "Accept-Encoding") == "identity")
     #expect(DownloadOptions { $0.removedHeaders = ["accept-encoding"] }.requestValue(ofHeader: "Accept-Encoding") == nil)
     #expect(options.requestValue(ofHeader: "Origin") == nil)
@@ -112,5 +106,47 @@ struct OptionsTests {
     #expect(own.all("User-Agent") == ["ours"] && own["Accept"] == nil && own["Accept-Encoding"] == nil)
     #expect(other["X-All"] == nil && other["X-Changed"] == nil)
     #expect(other["User-Agent"] == "prewarm" && other["Accept"] == "image/webp,image/*;q=0.8")
+  }
+}
+
+/// The sent requests.
+struct RequestTests {
+  private func headers(_ options: DownloadOptions) async throws -> HeaderFields {
+    let origin = try Origin(fallback: .body([1]))
+    _ = try await Fetcher().fetch(origin.url("/a"), options: options)
+    return try #require(origin.requests.first).headers
+  }
+
+  @Test func `the default Accept and User-Agent are truthful`() async throws {
+    let headers = try await headers(DownloadOptions { $0.userAgent = "prewarm/0.1" })
+    #expect(headers.all("Accept") == ["image/webp,image/*;q=0.8"] && headers.all("User-Agent") == ["prewarm/0.1"])
+    #expect(headers.all("Accept-Encoding") == ["identity"])
+  }
+
+  @Test func `custom headers are added and replace the defaults`() async throws {
+    let own = [("accept", "image/png"), ("User-Agent", "mine"), ("X-Empty", ""), ("X-Twice", "1"), ("X-Twice", "2")]
+    let headers = try await headers(DownloadOptions { $0.headers = own.map { HeaderField($0.0, $0.1) } })
+    #expect(headers.all("Accept") == ["image/png"] && headers.all("User-Agent") == ["mine"])
+    #expect(headers.all("X-Empty") == [""] && headers.all("X-Twice") == ["1", "2"])
+  }
+
+  @Test func `downloads of several jobs on one handle send their own headers`() async throws {
+    let origin = try Origin(fallback: .body([1]))
+    let options = (1...6).map { $0 % 2 == 0 ? DownloadOptions.forTests() : .forTests(headers: [("X-Job", "\($0)")]) }
+    _ = try await Fetcher(concurrency: 1).fetchInTurn(options.map { (origin.url("/a"), $0) })
+    #expect(origin.requests.map { $0.headers["X-Job"] } == ["1", nil, "3", nil, "5", nil])
+  }
+
+  @Test func `path and query are sent unchanged`() async throws {
+    let origin = try Origin(fallback: .body([1]))
+    _ = try await Fetcher().fetch(origin.url("/a%2Fb/c%20d//e?x=%26&y"))
+    #expect(origin.requests.map(\.target) == ["/a%2Fb/c%20d//e?x=%26&y"])
+  }
+
+  @Test func `a header with a line break is rejected`() {
+    #expect(DownloadOptions.isValidHeader(name: "X-A", value: "text, with \"marks\" and ü"))
+    #expect(!DownloadOptions.isValidHeader(name: "X-A", value: "a\r\nX-B: b"))
+    #expect(!DownloadOptions.isValidHeader(name: "X A", value: "a"))
+    #expect(!DownloadOptions.isValidHeader(name: "", value: "a"))
   }
 }

@@ -165,28 +165,24 @@ struct ProbeContinuationTests {
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
     origin.set("/b", .sequence([.ranged(body), .redirect(to: "/c")]))
     origin.set("/c", .ranged(body))
-    let options = DownloadOptions {
-      $0.method = .probe
-      $0.headers = [.init("X-Token", "secret")]
-      $0.purpose.prefixJudge = log.wanting(100_000)
-    }
+    let options = DownloadOptions.forTests(
+      method: .probe,
+      headers: [("X-Token", "secret")],
+      prefixJudge: log.wanting(100_000)
+    )
     let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.body == Array(body.prefix(2 * Self.step)) && image.finalURL == Array(origin.url("/c", host: 1).utf8))
     #expect(origin.requests.map(\.path) == ["/a", "/b", "/b", "/c"])
-    #expect(
-      origin.requests.map { $0.headers["Range"] }
-        == ["0-65535", "0-65535", "65536-131071", "65536-131071"].map { "bytes=\($0)" }
-    )
+    let (first, second) = ("bytes=0-65535", "bytes=65536-131071")
+    #expect(ranges(origin.requests) == [first, first, second, second])
     #expect(origin.requests.map { $0.headers["X-Token"] } == ["secret", nil, nil, nil])
   }
 
   @Test func `only the first request is conditional`() async throws {
     let origin = try Origin(["/a": .ranged(body)])
-    let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
-    let validators = Validators(etag: "\"old\"")
-    fetcher.client.submit([Download(1, origin.url("/a"), options: options, validators: validators)])
-    #expect(try await fetcher.recorder.waitForEnds(1)[0].image?.bodyBytes == 2 * Self.step)
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options, validators: Validators(etag: "\"old\""))
+    #expect(end.image?.bodyBytes == 2 * Self.step)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"old\"", nil])
   }
 
@@ -213,10 +209,7 @@ struct ProbeContinuationTests {
   @Test func `a probe with a decryptor fetches the whole body`() async throws {
     let origin = try Origin(["/a": .ranged(body), "/b": .computed { $0.method == "HEAD" ? .status(405) : .ranged(body) }])
     for (path, method) in [("/a", DownloadOptions.Method.probe), ("/b", .head)] {
-      let options = DownloadOptions {
-        $0.method = method
-        $0.decryptor = Decryptor(name: "not") { $0.map { ~$0 } }
-      }
+      let options = DownloadOptions.forTests(method: method).with { $0.decryptor = .not }
       let image = try #require(try await Fetcher().fetch(origin.url(path), options: options).image)
       #expect(image.body == body.map { ~$0 } && !image.isPrefix && image.totalBytes == body.count)
     }
@@ -225,10 +218,8 @@ struct ProbeContinuationTests {
   @Test func `a response modifier changes the reported fields, not the bytes`() async throws {
     let origin = try Origin(["/a": .ranged(body)])
     let modifier = ResponseModifier(name: "plain") { _ in ResponseHead(status: 200) }
-    let options = DownloadOptions {
-      $0.method = .probe
+    let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000)).with {
       $0.responseModifier = modifier
-      $0.purpose.prefixJudge = log.wanting(100_000)
     }
     let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.status == 200 && image.body == Array(body.prefix(2 * Self.step)) && image.totalBytes == 400_000)
@@ -238,20 +229,11 @@ struct ProbeContinuationTests {
     let origin = try Origin(["/a": .ranged(body)])
     let fetcher = try Fetcher()
     let options = DownloadOptions.forTests(method: .probe, prefixJudge: log.wanting(100_000))
-    fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
-    _ = try await fetcher.recorder.waitForEnds(1)
-    var starts = 0
-    var heads = 0
-    var received: [Int] = []
-    for event in fetcher.recorder.events {
-      switch event {
-      case .started: starts += 1
-      case .response: heads += 1
-      case .progress(_, let count, _): received.append(count)
-      default: break
-      }
-    }
-    #expect(starts == 1 && heads == 1)
+    _ = try await fetcher.fetch(origin.url("/a"), options: options, wantsProgress: true)
+    let events = fetcher.recorder.events
+    #expect(events.count { if case .started = $0 { true } else { false } } == 1)
+    #expect(events.count { if case .response = $0 { true } else { false } } == 1)
+    let received = events.compactMap { if case .progress(_, let count, _) = $0 { count } else { nil } }
     #expect(received.first == 0 && received.last == 2 * Self.step && received == received.sorted())
   }
 

@@ -1,5 +1,5 @@
-import ImageDownloading
 import Base
+import ImageDownloading
 import TestOrigin
 import TestSupport
 import Testing
@@ -103,8 +103,7 @@ struct ProgressTests {
     #expect(retried == ["started", "response 503", "0 of ?", wait, "response 200", "0 of 1", "1 of 1", "finished"])
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body([1])])
     let fetcher = try Fetcher()
-    fetcher.client.submit([download(1, origin.url("/a"), interval: .seconds(99))])
-    _ = try await fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.fetch(origin.url("/a"), wantsProgress: true)
     #expect(texts(fetcher.recorder.events) == ["started", "response 200", "0 of 1", "1 of 1", "finished"])
   }
 
@@ -136,61 +135,77 @@ struct ProgressTests {
   @Test func `metrics and the response head are reported on request`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
-    for id in 1...2 as ClosedRange<UInt64> {
-      fetcher.client.submit([Download(id, origin.url("/a"), wantsDetails: true)])
-      try await fetcher.recorder.waitForEnd(of: id)
-    }
-    let details = try fetcher.recorder.ends.map { try #require($0.summary.details) }
-    for detail in details {
+    for _ in 1...2 {
+      let detail = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary.details)
       let metrics = try #require(detail.metrics)
-      #expect(metrics.receivedBytes == 1000 && metrics.redirects == 1)
-      #expect(metrics.protocolName == "HTTP/1.1")
+      #expect(metrics.receivedBytes == 1000 && metrics.redirects == 1 && metrics.protocolName == "HTTP/1.1")
       #expect(metrics.remoteAddress == "127.0.0.1" && metrics.remotePort == origin.port)
-      #expect(metrics.firstByte > .zero && metrics.firstByte <= metrics.total)
-      #expect(metrics.tls == .zero)
+      #expect(metrics.firstByte > .zero && metrics.firstByte <= metrics.total && metrics.tls == .zero)
       // The first hop's connection is reused for the second.
       #expect(metrics.reusedConnection)
       #expect(detail.response?.status == 200)
       #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
     }
-    fetcher.client.submit([Download(3, origin.url("/b"))])
-    try await fetcher.recorder.waitForEnd(of: 3)
-    #expect(fetcher.recorder.ends.last?.summary.details == nil)
+    #expect(try await fetcher.fetch(origin.url("/b")).summary.details == nil)
   }
 
   @Test func `a new connection is reported as new, even if it fails`() async throws {
     let origin = try Origin(["/a": .body([1])])
     let fetcher = try Fetcher()
-    let download = Download(1, origin.url("/a"), wantsDetails: true)
-    fetcher.client.submit([download])
-    let metrics = try #require(try await fetcher.recorder.waitForEnds(1)[0].summary.details?.metrics)
+    let metrics = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).metrics)
     #expect(!metrics.reusedConnection && metrics.connect > .zero)
     origin.stop()
-    fetcher.client.submit([download])
-    let failed = try #require(try await fetcher.recorder.waitForEnds(2)[1].summary.details)
+    let failed = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary.details)
     #expect(failed.response == nil)
     #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
   }
 
   @Test func `a rejected response's failure has its status and headers`() async throws {
     let origin = try Origin(["/a": .status(403, headers: ["X-Why": "no"])])
-    let fetcher = try Fetcher()
-    fetcher.client.submit([Download(1, origin.url("/a"), wantsDetails: true)])
-    let response = try #require(try await fetcher.recorder.waitForEnds(1)[0].summary.details?.response)
+    let response = try #require(try await Fetcher().fetch(origin.url("/a"), wantsDetails: true).summary.response)
     #expect(response.status == 403 && response.headers.value(of: "x-why") == "no")
   }
+}
 
-  @Test func `running and waiting downloads are counted`() async throws {
-    let origin = try Origin(fallback: .body([1]))
-    let gate = origin.holdAll()
-    let fetcher = try Fetcher(concurrency: 2)
-    fetcher.submit((1...5).map { origin.url("/\($0)") })
-    try await gate.waitForWaiting(2)
-    try await fetcher.settle()
-    #expect(fetcher.downloader.currentDownloadCount == 5)
-    gate.open()
-    _ = try await fetcher.recorder.waitForEnds(7)
-    try await fetcher.settle()
-    #expect(fetcher.downloader.currentDownloadCount == 0)
+/// Bodies: small ones whole, large ones in chunks.
+struct StreamingTests {
+  private func chunks(_ events: [DownloadEvent]) -> [(attempt: Int, bytes: [UInt8])] {
+    events.compactMap { event in
+      guard case .chunk(_, let attempt, let bytes) = event else { return nil }
+      return (attempt, bytes)
+    }
+  }
+
+  @Test(arguments: [0, 1, 999, 1000, 1001, 300_000, 1_000_000])
+  func `a body up to streamAbove arrives whole, and a larger one in chunks`(count: Int) async throws {
+    let body = pattern(count)
+    for behaviour in [Behaviour.body(body), .noLength(body), .chunked(body.isEmpty ? [] : [body])] {
+      let origin = try Origin(["/a": behaviour])
+      let fetcher = try Fetcher()
+      let image = try #require(try await fetcher.fetch(origin.url("/a"), options: .forTests(streamAbove: 1000)).image)
+      #expect(image.bodyBytes == count && image.wasStreamed == (count > 1000))
+      let chunks = chunks(fetcher.recorder.events)
+      #expect(image.body == (count > 1000 ? [] : body))
+      #expect(chunks.flatMap(\.bytes) == (count > 1000 ? body : []))
+      #expect(chunks.allSatisfy { !$0.bytes.isEmpty && $0.bytes.count < 512 << 10 })
+      #expect(image.summary.receivedBytes >= UInt64(count))
+    }
+  }
+
+  @Test func `chunks of a truncated body are void and arrive again`() async throws {
+    let body = pattern(900_000)
+    let origin = try Origin(["/a": .sequence([.cut(afterBytes: 600_000, declared: 900_000, of: body), .body(body)])])
+    let fetcher = try Fetcher()
+    let end = try await fetcher.fetch(origin.url("/a"), options: .forTests(retries: 1))
+    #expect(end.image?.wasStreamed == true && end.summary.attempts == 2 && end.summary.receivedBytes == 1_500_000)
+
+    let events = fetcher.recorder.events
+    let restart = try #require(events.firstIndex { if case .restarted = $0 { true } else { false } })
+    let before = chunks(Array(events[..<restart]))
+    let after = chunks(Array(events[restart...]))
+    #expect(!before.isEmpty && before.allSatisfy { $0.attempt == 1 })
+    #expect(after.allSatisfy { $0.attempt == 2 })
+    #expect(after.flatMap(\.bytes) == body)
+    #expect(try await fetch(.cut(afterBytes: 600_000, declared: 900_000)).end.failure?.kind == .truncated)
   }
 }

@@ -15,9 +15,7 @@ struct RedirectTests {
     ])
     let end = try await Fetcher().fetch(origin.url("/dir/a"))
     let image = try #require(end.image)
-    #expect(image.body == [1, 2, 3])
-    #expect(image.contentType == "image/png")
-    #expect(image.validators.etag == "\"v1\"")
+    #expect(image.body == [1, 2, 3] && image.contentType == "image/png" && image.validators.etag == "\"v1\"")
     #expect(image.validators.lastModified == "Sat, 21 Nov 2026 10:00:00 GMT")
     #expect(image.finalURL == Array(origin.url("/c").utf8))
     #expect(end.summary.attempts == 1)
@@ -54,8 +52,7 @@ struct RedirectTests {
   @Test func `a redirect loop is detected before it repeats`() async throws {
     let origin = try Origin(["/1": .redirect(to: "/2"), "/2": .redirect(to: "/1"), "/self": .redirect(to: "/self")])
     let failure = try #require(try await Fetcher().fetch(origin.url("/1")).failure)
-    #expect(failure.kind == .redirects)
-    #expect(!failure.isTransient)
+    #expect(failure.kind == .redirects && !failure.isTransient)
     #expect(origin.requests.count == 2)
     #expect(try await Fetcher().fetch(origin.url("/self")).failure?.kind == .redirects)
     #expect(origin.requests.count == 3)
@@ -93,8 +90,7 @@ struct RedirectTests {
   func `a redirect to another scheme fails as redirects`(location: String) async throws {
     let origin = try Origin(["/1": .redirect(to: location)])
     let failure = try #require(try await Fetcher().fetch(origin.url("/1")).failure)
-    #expect(failure.kind == .redirects)
-    #expect(!failure.isTransient)
+    #expect(failure.kind == .redirects && !failure.isTransient)
   }
 
   @Test func `a redirect without Location fails as http-status`() async throws {
@@ -141,7 +137,6 @@ struct RedirectTests {
     let fetcher = try Fetcher(concurrency: 16, perHost: 3)
     fetcher.submit(urls)
     #expect(try await fetcher.recorder.waitForEnds(30).allSatisfy { $0.image != nil })
-    #expect(origin.peakInFlight(host: 0) <= 3)
-    #expect(origin.peakInFlight(host: 1) <= 3)
+    #expect(origin.peakInFlight(host: 0) <= 3 && origin.peakInFlight(host: 1) <= 3)
   }
 }

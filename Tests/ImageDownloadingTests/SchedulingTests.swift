@@ -1,40 +1,11 @@
-import ImageDownloading
 import Base
+import ImageDownloading
 import TestOrigin
 import TestSupport
 import Testing
 
 /// When downloads start, wait, and are cancelled, over real sockets.
 struct SchedulingTests {
-  @Test(arguments: [DownloadOrder.fifo, .lifo])
-  func `the concurrency limit is used fully and never exceeded`(order: DownloadOrder) async throws {
-    let origin = try Origin(fallback: .body([1]))
-    let gate = origin.holdAll()
-    let fetcher = try Fetcher(concurrency: 8, perHost: 100, order: order)
-    fetcher.submit((1...60).map { origin.url("/\($0)") })
-    try await gate.waitForWaiting(8)
-    try await fetcher.settle()
-    #expect(fetcher.downloader.statistics.running == 8)
-    #expect(fetcher.downloader.statistics.waiting == 52)
-    gate.open()
-    _ = try await fetcher.recorder.waitForEnds(62)
-    #expect(origin.peakInFlight == 8)
-    #expect(fetcher.downloader.statistics.peakRunning == 8)
-  }
-
-  @Test func `each host has its limit`() async throws {
-    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
-    let gate = origin.holdAll()
-    let fetcher = try Fetcher(concurrency: 8, perHost: 2)
-    fetcher.submit((1...40).map { origin.url("/\($0)", host: $0 % 2) })
-    try await gate.waitForWaiting(4)
-    try await fetcher.settle()
-    #expect(fetcher.downloader.statistics.running == 4)
-    gate.open()
-    _ = try await fetcher.recorder.waitForEnds(42)
-    #expect(origin.peakInFlight(host: 0) == 2)
-    #expect(origin.peakInFlight(host: 1) == 2)
-  }
 
   @Test func `limits change while transfers run`() async throws {
     let origin = try Origin(fallback: .body([1]))
@@ -68,19 +39,6 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
   }
 
-  @Test func `a higher class starts first`() async throws {
-    let origin = try Origin(fallback: .body([1]))
-    let fetcher = try Fetcher(concurrency: 1)
-    fetcher.downloader.isSuspended = true
-    for (index, priority) in LoadPriority.allCases.reversed().enumerated() {
-      let url = origin.url("/\(priority.name)")
-      fetcher.client.submit([Download(UInt64(index), url, priority: priority)])
-    }
-    fetcher.downloader.isSuspended = false
-    _ = try await fetcher.recorder.waitForEnds(5)
-    #expect(origin.requests.map(\.path) == ["/very-high", "/high", "/normal", "/low", "/very-low"])
-  }
-
   @Test func `a cancelled download ends once, waiting or running, and can be requested again`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
@@ -89,8 +47,7 @@ struct SchedulingTests {
     try await gate.waitForWaiting(1)
     fetcher.client.cancel([1, 2, 2, 77])
     let ends = try await fetcher.recorder.waitForEnds(2)
-    #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
-    #expect(ends.map(\.summary.attempts) == [1, 0])
+    #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled) && ends.map(\.summary.attempts) == [1, 0])
     gate.open()
     fetcher.client.submit([Download(2, origin.url("/2"))])
     let all = try await fetcher.recorder.waitForEnds(4)
@@ -111,17 +68,6 @@ struct SchedulingTests {
     let ends = try await fetcher.recorder.waitForEnds(12)
     #expect(ends.count(where: \.isCancelled) == (includingRunning ? 10 : 8))
     #expect(ends.count { $0.image != nil } == (includingRunning ? 0 : 2))
-  }
-
-  @Test func `shutdown cancels everything before it returns`() async throws {
-    let origin = try Origin(fallback: .stall)
-    let fetcher = try Fetcher(concurrency: 2)
-    fetcher.submit((1...10).map { origin.url("/\($0)") })
-    try await origin.waitForRequests(2)
-    fetcher.shutDown()
-    #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 10)
-    fetcher.shutDown()
-    #expect(fetcher.recorder.ends.count == 10)
   }
 
   @Test func `a downloader that is shut down by its own callback traps`() async {
@@ -199,8 +145,7 @@ struct SchedulingTests {
     fetcher.recorder.mayStart = false
     fetcher.submit([origin.url("/1")])
     try await fetcher.settle()
-    #expect(fetcher.downloader.statistics.running == 0)
-    #expect(fetcher.downloader.statistics.waiting == 1)
+    #expect(fetcher.downloader.statistics.running == 0 && fetcher.downloader.statistics.waiting == 1)
     fetcher.recorder.mayStart = true
     fetcher.client.capacityChanged()
     try await fetcher.recorder.waitForEnd(of: 1)
@@ -213,5 +158,47 @@ struct SchedulingTests {
     let ends = try await fetcher.recorder.waitForEnds(50)
     #expect(ends.map(\.id) == Array(1...50))
     #expect(ends.allSatisfy { $0.failure?.kind == .connect })
+  }
+}
+
+/// One host must not delay the others: the order of requests at the origin.
+struct FairnessTests {
+  enum Trouble: CaseIterable {
+    case stalls, asksForPause, fails
+  }
+
+  @Test(
+    arguments: Trouble.allCases,
+    [DownloadOrder.fifo, .lifo]
+  )
+  func `one of ten hosts that stalls, pauses or fails doesn't delay the other nine`(trouble: Trouble, order: DownloadOrder)
+    async throws
+  {
+    let origin = try Origin(addresses: [Origin.Address](repeating: .ipv4, count: 10))
+    let bad = origin.ports[0]
+    origin.setFallback { request in
+      guard request.port == bad else { return .body([1]) }
+      return switch trouble {
+      case .stalls: .stall
+      case .asksForPause: .status(503, headers: ["Retry-After": "100"])
+      case .fails: .reset
+      }
+    }
+    // The stalling host keeps one transfer: so one is left for all the others.
+    let run = try ManualRun(
+      concurrency: trouble == .stalls ? 2 : 1,
+      perHost: 1,
+      order: order,
+      circuitBreaker: CircuitBreaker(failures: 2)
+    )
+    run.fetcher.downloader.isSuspended = true
+    run.fetcher.submit((0..<200).map { origin.url("/\($0)", host: $0 % 10) }, options: .forTests(retries: 5))
+    run.fetcher.downloader.isSuspended = false
+    _ = try await run.fetcher.recorder.waitForEnds(180)
+    let asked = origin.requests.filter { $0.port != bad }.map(\.path)
+    let others = (0..<200).filter { $0 % 10 != 0 }.map { "/\($0)" }
+    #expect(asked == (order == .fifo ? others : others.reversed()))
+    #expect(origin.requests.count { $0.port == bad } == (trouble == .fails ? 2 : 1))
+    #expect(run.ends.count == 180)
   }
 }

@@ -8,23 +8,10 @@ import Testing
 struct SecondRequestTests {
   private let body = pattern(5000)
 
-  private func options(
-    _ method: DownloadOptions.Method = .get,
-    retries: Int = 0,
-    streamAbove: Int = 128 << 10,
-    requestModifier: RequestModifier? = nil
-  ) -> DownloadOptions {
-    DownloadOptions {
-      $0.method = method
-      $0.headers = [.init("X-Own", "1")]
-      $0.timeout = .seconds(600)
-      $0.stallTimeout = .seconds(600)
-      $0.retries = retries
-      $0.backoff = Backoff(initial: .zero, maximum: .zero)
-      $0.streamAbove = streamAbove
-      $0.purpose.checksRemoteCache = true
-      $0.requestModifier = requestModifier
-    }
+  private func options(_ method: DownloadOptions.Method = .get, retries: Int = 0) -> DownloadOptions {
+    let patience = Duration.seconds(600)
+    let options = DownloadOptions.forTests(method: method, headers: [("X-Own", "1")], timeout: patience, stallTimeout: patience)
+    return options.with { ($0.retries, $0.purpose.checksRemoteCache) = (retries, true) }
   }
 
   /// An origin with a first and a second response.
@@ -79,12 +66,7 @@ struct SecondRequestTests {
   @Test func `a probe of several parts repeats only the first`() async throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
     let judge = JudgeLog().wanting(100_000)
-    let options = DownloadOptions {
-      $0.method = .probe
-      $0.retries = 0
-      $0.purpose.checksRemoteCache = true
-      $0.purpose.prefixJudge = judge
-    }
+    let options = options(.probe).with { $0.purpose.prefixJudge = judge }
     let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)
     let ranges = origin.requests.map { $0.headers["Range"] }
@@ -101,10 +83,7 @@ struct SecondRequestTests {
     let image = try #require(end.image)
     #expect(image.remoteCache?.status == .hit && image.bodyBytes == large.count && image.wasStreamed)
     #expect(end.summary.receivedBytes < UInt64(large.count + (1 << 20)))
-    let chunks = fetcher.recorder.events.reduce(into: [UInt8]()) { all, event in
-      if case .chunk(_, _, let bytes) = event { all += bytes }
-    }
-    #expect(chunks == large)
+    #expect(fetcher.recorder.body(of: end) == large)
   }
 
   @Test func `a failed second request leaves the image good, reports why, and isn't retried`() async throws {
@@ -136,10 +115,7 @@ struct SecondRequestTests {
     let origin = try Origin([
       "/a": .computed { $0.headers["If-None-Match"] == nil ? .body([1], headers: ["Age": "5"]) : .status(304) }
     ])
-    let fetcher = try Fetcher()
-    let validators = Validators(etag: "\"1\"")
-    fetcher.client.submit([Download(1, origin.url("/a"), options: options(), validators: validators)])
-    let end = try await fetcher.recorder.waitForEnds(1)[0]
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options(), validators: Validators(etag: "\"1\""))
     #expect(end.isNotModified && end.image?.remoteCache?.status == .hit)
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == ["\"1\"", nil])
   }
@@ -155,12 +131,8 @@ struct SecondRequestTests {
     fetcher.client.submit([download(2)])
     try await fetcher.settle()
     gate.open()
-    _ = try await fetcher.recorder.waitForEnds(4)
-    for id in [UInt64(1), 2] {
-      let bytes = fetcher.recorder.events.reduce(into: [UInt8]()) { all, event in
-        if case .chunk(id, _, let bytes) = event { all += bytes }
-      }
-      #expect(bytes == large, "download \(id)")
+    for end in try await fetcher.recorder.waitForEnds(4) where end.id != .max {
+      #expect(fetcher.recorder.body(of: end) == large, "download \(end.id)")
     }
     #expect(origin.requests.count == 4)
   }
@@ -198,7 +170,7 @@ struct SecondRequestTests {
       }
     }
     let origin = try origin(plain(), then: plain(["Age": "1"]))
-    let end = try await Fetcher().fetch(origin.url("/a"), options: options(requestModifier: modifier))
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options().with { $0.requestModifier = modifier })
     #expect(end.image?.body == body && end.image?.remoteCache?.status == .unknown)
     #expect(end.image?.remoteCache?.failure?.message.contains("once") == true && origin.requests.count == 1)
   }

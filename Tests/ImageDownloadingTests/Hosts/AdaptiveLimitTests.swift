@@ -1,3 +1,6 @@
+import Base
+import TestOrigin
+import TestSupport
 import Testing
 
 @testable import ImageDownloading
@@ -18,8 +21,7 @@ struct AdaptiveLimitTests {
   @Test func `a host that responds well gets more, up to its limit`() {
     var limit = AdaptiveLimit()
     let found = run(&limit, rounds: 20, upTo: 24) { _ in 20 }
-    #expect(found[0] == 4 && found.last == 24)
-    #expect(found == found.sorted())
+    #expect(found[0] == 4 && found.last == 24 && found == found.sorted())
   }
 
   @Test func `an unused limit doesn't grow`() {
@@ -55,7 +57,27 @@ struct AdaptiveLimitTests {
     var limit = AdaptiveLimit()
     _ = run(&limit, rounds: 10, upTo: 8) { _ in 20 }
     let found = run(&limit, rounds: 200, upTo: 8) { _ in 500 }
-    #expect(found.contains(1))
-    #expect(found.last == 8)
+    #expect(found.contains(1) && found.last == 8)
+  }
+}
+
+/// The adaptive limit over real sockets.
+struct AdaptiveTests {
+  @Test func `with an origin that allows three at once, nearly all requests fit, and the host limit is never exceeded`()
+    async throws
+  {
+    let gate = Gate()
+    let origin = try Origin(fallback: .computed { _ in gate.waiting >= 3 ? .status(503) : .held(gate, then: .body([1])) })
+    let fetcher = try Fetcher(concurrency: 64, perHost: 64)
+    fetcher.downloader.setLimits(DownloadLimits(concurrency: 64, perHost: 12, isAdaptive: true))
+    fetcher.submit((0..<300).map { origin.url("/\($0)") }, options: .forTests(retries: 100_000))
+    for _ in 0..<300 {
+      try await gate.waitForWaiting(1)
+      gate.step()
+    }
+    let ends = try await fetcher.recorder.waitForEnds(300)
+    #expect(ends.allSatisfy { $0.image != nil })
+    // With a limit of 12 the origin would reject nine at a time, permanently.
+    #expect(origin.requests.count < 600 && origin.peakInFlight <= 12)
   }
 }

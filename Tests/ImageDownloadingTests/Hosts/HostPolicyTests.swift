@@ -16,8 +16,7 @@ struct HostPolicyTests {
     #expect(pause.totalNanoseconds == 10_000_000_000)
     let later = now.advanced(by: .seconds(8))
     pause.extend(until: later.advanced(by: .seconds(10)), status: 503, now: later)
-    #expect(pause.totalNanoseconds == 18_000_000_000)
-    #expect(pause.remaining(at: later) == .seconds(10))
+    #expect(pause.totalNanoseconds == 18_000_000_000 && pause.remaining(at: later) == .seconds(10))
     pause.recover()
     #expect(pause.totalNanoseconds == 0 && pause.remaining(at: later) == .seconds(10))
   }
@@ -98,8 +97,7 @@ struct HostPolicyTests {
     let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
     for _ in 0..<10 { #expect(policy.record(.busy(begun: now), running: 1, rules, now: now) == .none) }
-    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused)
-    #expect(policy.limit(rules) == 1)
+    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused && policy.limit(rules) == 1)
     policy.start(rules, now: now)
     // The response to the try is inconclusive: another request may try.
     _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
@@ -140,5 +138,39 @@ struct HostPolicyTests {
     #expect(!policy.isWorthKeeping(rated, now: now.advanced(by: .seconds(1))))
     _ = policy.record(.failed(ImageFailure(.reset, message: "")), running: 1, rules, now: now)
     #expect(policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(9))))
+  }
+}
+
+/// The numbers of hosts.
+struct HostTableTests {
+  private func origin(_ number: Int) -> URLOrigin { URLOrigin(Array("http://host\(number).example/a".utf8))! }
+
+  @Test func `a host keeps its number while used or kept, and a forgotten host's number is reused`() {
+    var table = HostTable()
+    let first = table.retain(origin(1))
+    #expect(table.retain(origin(1)) == first && table.release(first) == false && table.release(first) == true)
+    #expect(table.keep(first) == nil && table.retain(origin(1)) == first && table.release(first) == true)
+    table.forget(first)
+    #expect(table.retain(origin(2)) == first && table.origin(first) == origin(2))
+  }
+
+  @Test func `above the limit the oldest kept host is forgotten, unless it is in use`() {
+    var table = HostTable(maximumKept: 3)
+    var forgotten: [Int] = []
+    for number in 0..<3 {
+      _ = table.retain(origin(number))
+      #expect(table.release(number) == true && table.keep(number) == nil)
+    }
+    _ = table.retain(origin(0))
+    for number in 3..<6 {
+      let given = table.retain(origin(number))
+      #expect(table.release(given) == true)
+      if let oldest = table.keep(given) {
+        forgotten.append(oldest)
+        table.forget(oldest)
+      }
+    }
+    #expect(forgotten == [1, 2])
+    #expect(table.origin(0) == origin(0))
   }
 }

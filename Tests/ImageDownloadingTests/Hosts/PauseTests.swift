@@ -1,9 +1,10 @@
-import ImageDownloading
 import Base
 import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
+
+@testable import ImageDownloading
 
 /// Hosts that ask for a pause by 429 and 503, over real sockets and with a manual clock.
 struct PauseTests {
@@ -85,11 +86,9 @@ struct PauseTests {
     let statistics = run.fetcher.downloader.statistics
     #expect(statistics.waiting == 10 && statistics.running == 0)
     #expect(statistics.pausedHosts.map(\.host) == ["127.0.0.1:\(origin.ports[0])"])
-    #expect(statistics.pausedHosts.first?.remaining == .seconds(60))
-    #expect(statistics.pausedHosts.first?.status == 429)
+    #expect(statistics.pausedHosts.first?.remaining == .seconds(60) && statistics.pausedHosts.first?.status == 429)
     try await run.advance(by: .seconds(60))
-    #expect(run.ends.count == 20)
-    #expect(run.fetcher.downloader.statistics.pausedHosts.isEmpty)
+    #expect(run.ends.count == 20 && run.fetcher.downloader.statistics.pausedHosts.isEmpty)
     #expect(run.fetcher.downloader.pipeline.times[.pause] == 60_000_000_000)
     // It has kept its position before the others of its host.
     #expect(origin.requests.filter { $0.port == origin.ports[0] }.map(\.path) == ["/0"] + (0..<10).map { "/\($0 * 2)" })
@@ -150,8 +149,7 @@ struct PauseTests {
       try await run.advance(by: .seconds(50))
     }
     let end = try #require(run.ends.first { $0.id == 1 })
-    #expect(end.summary.attempts == 3)
-    #expect(end.summary.waitedNanoseconds == 100_000_000_000)
+    #expect(end.summary.attempts == 3 && end.summary.waitedNanoseconds == 100_000_000_000)
     expectGolden(end.failure?.message)
     #expect(run.ends.count { $0.image != nil } == 2)
   }
@@ -231,7 +229,36 @@ struct PauseTests {
     try await run.settle()
     run.fetcher.downloader.cancelAll(includingRunning: true)
     try await run.settle()
-    #expect(run.ends.count(where: \.isCancelled) == 3)
-    #expect(run.fetcher.downloader.statistics.waiting == 0)
+    #expect(run.ends.count(where: \.isCancelled) == 3 && run.fetcher.downloader.statistics.waiting == 0)
+  }
+}
+
+/// Parsing `Retry-After`.
+struct RetryAfterTests {
+  private func wait(_ value: String, date: String? = nil) -> Duration? {
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    let now = Timestamp(milliseconds: 784_111_777_000)
+    return RetryAfter.wait(Array(value.utf8)[...], date: date.map { Array($0.utf8)[...] }, now: now)
+  }
+
+  @Test(
+    arguments: [
+      ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("soon", nil), ("1s", nil), (".5", nil), ("1.5.2", nil),
+      ("1.5", 2), ("0.129", 1), ("3.000", 3), ("0.0", nil),
+      ("99999999999999999999", 315_360_000),
+    ]
+  )
+  func `seconds are read up to a limit, decimals rounded up`(value: String, seconds: Int?) {
+    #expect(wait(value) == seconds.map { .seconds($0) })
+  }
+
+  @Test func `a date is measured against the response's Date, or else the local clock`() {
+    #expect(wait("Sun, 06 Nov 1994 08:50:07 GMT") == .seconds(30))
+    #expect(wait("Sunday, 06-Nov-94 08:50:07 GMT") == .seconds(30))
+    #expect(wait("Sun, 06 Nov 1994 08:49:37 GMT") == nil)
+    #expect(wait("Sun, 06 Nov 1994 08:00:00 GMT") == nil)
+    #expect(wait("Fri, 01 Jan 2100 00:00:10 GMT", date: "Fri, 01 Jan 2100 00:00:00 GMT") == .seconds(10))
+    #expect(wait("Sun, 06 Nov 1994 08:50:07 GMT", date: "nonsense") == .seconds(30))
+    #expect(wait("Fri, 31 Dec 9999 23:59:59 GMT") == .seconds(315_360_000))
   }
 }

@@ -142,8 +142,7 @@ struct RobotsRulesTests {
     let path = "/" + String(repeating: character == "*" ? "a" : character, count: 100_000)
     let refusal = try #require(rules.refusal(of: path.utf8))
     let rule = try #require(refusal.rule)
-    #expect(rule.hasPrefix("Disallow: /\(character)") && rule.hasSuffix("…"))
-    #expect(rule.unicodeScalars.count == 200)
+    #expect(rule.hasPrefix("Disallow: /\(character)") && rule.hasSuffix("…") && rule.unicodeScalars.count == 200)
   }
 
   /// Matches by trying everything.
