@@ -123,7 +123,7 @@ package struct DownloadQueue {
     if let time {
       retries.insert(Retry(time: time, host: host, entry: entry))
     } else {
-      hosts[host].insert(entry)
+      hosts[host].waiting.insert(entry)
       announce(host)
     }
   }
@@ -164,7 +164,7 @@ package struct DownloadQueue {
   /// The next start because of a time (a retry's, a host's or the rate's); nil if nothing waits for a time.
   package var nextStart: MonotonicInstant? {
     mutating get {
-      while let first = retries.min, tickets[first.entry.slot] != first.entry.rank.ticket { retries.removeMin() }
+      while let first = retries.min, isStale(first.entry) { retries.removeMin() }
       while let first = sleepers.min, hosts[first.host].sleep?.until != first.until { sleepers.removeMin() }
       var earliest = MonotonicInstant(nanoseconds: .max)
       if waitsForRate { earliest = rate.next }
@@ -216,7 +216,7 @@ package struct DownloadQueue {
   // A separate call would copy the whole queue.
   @inline(__always)
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
-    hosts[candidate.host].best?.rank == candidate.rank
+    hosts[candidate.host].waiting.min?.rank == candidate.rank
       && hosts[candidate.host].hasRoom(rules)
       && hosts[candidate.host].policy.earliestStart <= now
       && (hosts[candidate.host].phase == .open) == open
@@ -227,7 +227,7 @@ package struct DownloadQueue {
   }
 
   private mutating func start(_ host: Int) -> Step {
-    let slot = hosts[host].removeBest().slot
+    let slot = hosts[host].waiting.removeMin().slot
     let resolves = hosts[host].phase != .open
     tickets[slot] = 0
     waiting -= 1
@@ -245,25 +245,22 @@ package struct DownloadQueue {
   private func isStale(_ entry: HostQueue.Entry) -> Bool { tickets[entry.slot] != entry.rank.ticket }
 
   private mutating func dropStale(_ host: Int) {
-    while let best = hosts[host].best, isStale(best) { hosts[host].removeBest() }
+    while let best = hosts[host].waiting.min, isStale(best) { hosts[host].waiting.removeMin() }
   }
 
   private mutating func admitRetries() {
     while let retry = retries.min {
-      guard !isStale(retry.entry) else {
-        retries.removeMin()
-        continue
-      }
-      guard retry.time <= now else { return }
+      guard isStale(retry.entry) || retry.time <= now else { return }
       retries.removeMin()
-      hosts[retry.host].insert(retry.entry)
+      if isStale(retry.entry) { continue }
+      hosts[retry.host].waiting.insert(retry.entry)
       announce(retry.host)
     }
   }
 
   /// Adds a host that can start something to its heap, by its best download, or to the heap of sleeping hosts.
   private mutating func announce(_ host: Int) {
-    guard let best = hosts[host].best else { return wake(host) }
+    guard let best = hosts[host].waiting.min else { return wake(host) }
     guard hosts[host].hasRoom(rules) else { return }
     let time = hosts[host].policy.earliestStart
     guard time <= now else { return sleep(host, until: time) }
@@ -279,22 +276,18 @@ package struct DownloadQueue {
   private mutating func sleep(_ host: Int, until time: MonotonicInstant) {
     guard hosts[host].sleep?.until != time else { return }
     wake(host)
-    let reason = time > hosts[host].policy.pausedUntil ? HostQueue.SleepReason.rate : .pause
-    hosts[host].sleep = (time, reason)
-    countSleep(reason, 1)
+    let isForRate = time > hosts[host].policy.pausedUntil
+    hosts[host].sleep = (time, isForRate)
+    countSleep(isForRate, 1)
     sleepers.insert(Sleeper(until: time, host: host))
   }
 
   private mutating func wake(_ host: Int) {
-    guard let sleep = hosts[host].sleep.take() else { return }
-    countSleep(sleep.reason, -1)
+    if let sleep = hosts[host].sleep.take() { countSleep(sleep.isForRate, -1) }
   }
 
-  private mutating func countSleep(_ reason: HostQueue.SleepReason, _ change: Int) {
-    switch reason {
-    case .rate: ratedHosts += change
-    case .pause: pausedHosts += change
-    }
+  private mutating func countSleep(_ isForRate: Bool, _ change: Int) {
+    if isForRate { ratedHosts += change } else { pausedHosts += change }
   }
 
   private mutating func wakeSleepers() {
@@ -372,7 +365,7 @@ extension DownloadQueue {
 
   /// The slots of all that wait for `host`, retries included, in order; linear in the length of the queue.
   func slots(waitingFor host: Int) -> [Int] {
-    let due = hosts[host].entries.filter { !isStale($0) }
+    let due = hosts[host].waiting.unordered.filter { !isStale($0) }
     let retrying = retries.unordered.lazy.filter { $0.host == host }.map(\.entry).filter { !isStale($0) }
     return (due + retrying).sorted().map(\.slot)
   }
@@ -394,4 +387,57 @@ extension DownloadQueue {
     if hosts[host].isFull { countFullness(host) }
     hosts[host] = HostQueue()
   }
+}
+
+/// The position of a download in the queue; the lowest starts first.
+struct Rank: Comparable {
+  /// 0 for a continued attempt, then the classes from the highest.
+  var order: UInt8
+  var sequence: Int64
+  /// Unique, so that of equal sequences the one that came first starts first.
+  var ticket: UInt64
+
+  /// Whether it is the next request of an attempt.
+  var continues: Bool { order == 0 }
+
+  static func < (left: Rank, right: Rank) -> Bool {
+    if left.order != right.order { return left.order < right.order }
+    if left.sequence != right.sequence { return left.sequence < right.sequence }
+    return left.ticket < right.ticket
+  }
+}
+
+/// The downloads that wait for one host (name and port), the count of its transfers, and its limits.
+struct HostQueue {
+  struct Entry: Comparable {
+    var rank: Rank
+    var slot: Int
+    static func < (left: Entry, right: Entry) -> Bool { left.rank < right.rank }
+  }
+
+  enum Phase {
+    /// Not connected to yet: one transfer starts alone.
+    case new
+    /// The first couldn't connect: the others may try, each counting as a name being resolved.
+    case tried
+    /// A transfer has connected.
+    case open
+  }
+
+  var phase = Phase.new
+  var running = 0
+  /// The ticket of its entry in the heap of hosts; 0 if there is none.
+  var announced: UInt64 = 0
+  /// Whether it is at its transfer limit and counted as such.
+  var isFull = false
+  /// Until when it sleeps, for its rate or else a pause; nil if it doesn't.
+  var sleep: (until: MonotonicInstant, isForRate: Bool)?
+  /// A lower bound of the patience of its waiting downloads.
+  var leastPatience = Duration.seconds(Int64.max)
+  var policy = HostPolicy()
+  /// All that wait except for retries before their time, stale ones included.
+  var waiting = Heap<Entry>()
+
+  /// Whether its limits let it start one more.
+  func hasRoom(_ rules: HostRules) -> Bool { running < (phase == .new ? 1 : policy.limit(rules)) }
 }
