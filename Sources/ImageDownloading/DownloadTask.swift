@@ -133,46 +133,30 @@ final class TaskState: Sendable {
   /// - Parameter isShutDown: whether a cancelled download was cancelled by a shutdown.
   func take(_ event: DownloadEvent, isShutDown: Bool) -> Bool {
     switch event {
-    case .chunk(_, _, let bytes):
-      body.withLock { $0 += bytes }
-      return false
-    case .restarted:
-      body.withLock { $0 = [] }
-      return false
-    case .started, .response, .progress, .retrying:
-      events.send(event)
-      return false
+    case .chunk(_, _, let bytes): body.withLock { $0 += bytes }
+    case .restarted: body.withLock { $0 = [] }
+    case .started, .response, .progress, .retrying: events.send(event)
     case .finished(let id, var image):
-      if image.wasStreamed {
-        image.body = body.withLock { body in
-          defer { body = [] }
-          return body
-        }
-        image.wasStreamed = false
-      }
-      end(.success(image), .finished(id: id, image))
-    case .notModified(_, let image): end(.success(image), event)
-    case .failed(_, let failure, _): end(.failure(.failed(failure)), event)
-    case .cancelled: end(.failure(isShutDown ? .shutDown : .cancelled), event)
+      if image.wasStreamed { (image.body, image.wasStreamed) = (body.withLock { $0 }, false) }
+      return end(.success(image), .finished(id: id, image))
+    case .notModified(_, let image): return end(.success(image), event)
+    case .failed(_, let failure, _): return end(.failure(.failed(failure)), event)
+    case .cancelled: return end(.failure(isShutDown ? .shutDown : .cancelled), event)
     }
-    return true
+    return false
   }
 
-  private func end(_ outcome: Result<DownloadResponse, DownloadError>, _ event: DownloadEvent) {
+  private func end(_ outcome: Result<DownloadResponse, DownloadError>, _ event: DownloadEvent) -> Bool {
     events.send(event)
     events.finish()
     self.outcome.set(outcome)
+    return true
   }
 }
 
 /// The receiver of all tasks of one downloader.
 final class TaskReceiver: DownloadReceiver {
-  private struct Tasks {
-    var lastID: UInt64 = 0
-    var states: [UInt64: TaskState] = [:]
-  }
-
-  private let tasks = Mutex(Tasks())
+  private let tasks = Mutex<(lastID: UInt64, states: [UInt64: TaskState])>((0, [:]))
   private let inbox: Inbox
 
   init(_ inbox: Inbox) { self.inbox = inbox }

@@ -29,20 +29,19 @@ struct WaitingDownload {
 }
 
 /// A position in the queue: a class, and a sequence within that.
-struct QueuePosition: Equatable {
+struct QueuePosition: Comparable {
   var priority: LoadPriority
   var sequence: Int64
 
-  func isBefore(_ other: QueuePosition) -> Bool {
-    priority > other.priority || priority == other.priority && sequence < other.sequence
+  /// Whether `left` starts first.
+  static func < (left: QueuePosition, right: QueuePosition) -> Bool {
+    left.priority > right.priority || left.priority == right.priority && left.sequence < right.sequence
   }
 }
 
 extension Waiters<WaitingDownload> {
   /// The position of the one that would start first.
-  var best: QueuePosition {
-    dropFirst().reduce(self[0].position) { best, other in other.position.isBefore(best) ? other.position : best }
-  }
+  var best: QueuePosition { lazy.map(\.position).min()! }
 
   var wantsDetails: Bool { contains(where: \.wantsDetails) }
 
