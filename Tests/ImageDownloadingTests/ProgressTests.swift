@@ -136,17 +136,17 @@ struct ProgressTests {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()
     for _ in 1...2 {
-      let detail = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary.details)
-      let metrics = try #require(detail.metrics)
+      let summary = try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary
+      let metrics = try #require(summary.metrics)
       #expect(metrics.receivedBytes == 1000 && metrics.redirects == 1 && metrics.protocolName == "HTTP/1.1")
       #expect(metrics.remoteAddress == "127.0.0.1" && metrics.remotePort == origin.port)
       #expect(metrics.firstByte > .zero && metrics.firstByte <= metrics.total && metrics.tls == .zero)
       // The first hop's connection is reused for the second.
       #expect(metrics.reusedConnection)
-      #expect(detail.response?.status == 200)
-      #expect(detail.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
+      #expect(summary.response?.status == 200)
+      #expect(summary.response?.headers.filter { $0.name == "X-A" }.map(\.value) == ["1", "2"])
     }
-    #expect(try await fetcher.fetch(origin.url("/b")).summary.details == nil)
+    #expect(try await fetcher.fetch(origin.url("/b")).summary.response == nil)
   }
 
   @Test func `a new connection is reported as new, even if it fails`() async throws {
@@ -155,7 +155,7 @@ struct ProgressTests {
     let metrics = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).metrics)
     #expect(!metrics.reusedConnection && metrics.connect > .zero)
     origin.stop()
-    let failed = try #require(try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary.details)
+    let failed = try await fetcher.fetch(origin.url("/a"), wantsDetails: true).summary
     #expect(failed.response == nil)
     #expect(failed.metrics?.protocolName == nil && failed.metrics?.reusedConnection == false)
   }

@@ -55,7 +55,7 @@ struct ProxyTests {
     #expect(ends.map { $0.image?.body } == [[7], [7]])
     #expect(ends.last?.metrics?.reusedConnection == true && ends.last?.metrics?.protocolName == "HTTP/2")
     #expect(proxy.log == ["CONNECT image.test:\(nginx.port) bob:y"])
-    #expect(ends[0].summary.details?.response?.headers.value(of: "X-Proxy") == nil)
+    #expect(ends[0].summary.response?.headers.value(of: "X-Proxy") == nil)
   }
 
   @Test(

@@ -69,6 +69,7 @@ struct End {
   var image: DownloadResponse?
   var failure: ImageFailure?
   var summary: TransferSummary
+  var metrics: TransferMetrics? { summary.metrics }
   var isCancelled = false
   var isNotModified = false
 
@@ -191,11 +192,6 @@ extension DownloadOptions.Connection {
     connection.addresses = addresses
     return connection
   }
-}
-
-extension End {
-  /// The last request's metrics, if they were requested.
-  var metrics: TransferMetrics? { summary.details?.metrics }
 }
 
 extension Download {

@@ -14,8 +14,9 @@ public struct DownloadResponse: Sendable {
   public var vary: String?
   /// How long the response may be reused, counted from the end of its body.
   public var freshness: Freshness
-  /// The headers that set ``freshness``; empty if the response had none.
-  package var freshnessHeaders: FreshnessHeaders
+  /// Whether `Cache-Control`, and whether `Expires`, sets ``freshness``.
+  package var hasCacheControl: Bool
+  package var hasExpires: Bool
   /// The URL of the response if redirects were followed; it may contain userinfo.
   public var finalURL: [UInt8]?
   /// The body; empty if it was streamed.
@@ -53,7 +54,8 @@ public struct DownloadResponse: Sendable {
     self.status = status
     self.validators = validators
     self.freshness = freshness
-    freshnessHeaders = freshness == Freshness() ? [] : [.cacheControl, .expires]
+    hasCacheControl = freshness != Freshness()
+    hasExpires = hasCacheControl
     self.body = body
     self.bodyBytes = bodyBytes
   }
@@ -63,9 +65,9 @@ public struct DownloadResponse: Sendable {
   /// Headers of the 304 replace the stored ones, and missing ones stay (RFC 9111, sections 3.2 and 4.3.4): so `no-cache` and `immutable`
   /// are kept, and the stored lifetime restarts.
   public func freshness(renewing stored: Freshness) -> Freshness {
-    if freshnessHeaders.contains(.cacheControl) { return freshness }
+    if hasCacheControl { return freshness }
     var renewed = stored
-    if freshnessHeaders.contains(.expires) { renewed.lifetime = freshness.lifetime }
+    if hasExpires { renewed.lifetime = freshness.lifetime }
     return renewed
   }
 }
@@ -83,37 +85,13 @@ public struct TransferSummary: Sendable, Hashable {
   public var waitedNanoseconds: UInt64 = 0
   /// Whether it joined the transfer of another download, which has the same cost once.
   public var isShared = false
-  /// Details of the last attempt, with ``Download/wantsDetails``.
-  package var details: TransferDetails?
-  /// The status and headers of the last response, rejected or not; nil if there was none.
-  public var response: ResponseHead? { details?.response }
-  /// The timings of the last attempt's last request; nil if it used an ``ImageLoader``.
-  public var metrics: TransferMetrics? { details?.metrics }
+  /// The status and headers of the last response, rejected or not; nil if there was none, and without ``Download/wantsDetails``.
+  public internal(set) var response: ResponseHead?
+  /// The timings of the last attempt's last request; nil if it used an ``ImageLoader``, and without ``Download/wantsDetails``.
+  public internal(set) var metrics: TransferMetrics?
 
   /// Creates the summary of a download that made no request.
   public init() {}
-}
-
-/// Details of a download's last attempt, successful or not.
-package final class TransferDetails: Sendable, Hashable {
-  /// The status and headers of the last response, rejected or not; nil if there was none.
-  package let response: ResponseHead?
-  /// The timings; nil if the last attempt used an ``ImageLoader``.
-  package let metrics: TransferMetrics?
-
-  package init(response: ResponseHead? = nil, metrics: TransferMetrics? = nil) {
-    self.response = response
-    self.metrics = metrics
-  }
-
-  package static func == (left: TransferDetails, right: TransferDetails) -> Bool {
-    left.response == right.response && left.metrics == right.metrics
-  }
-
-  package func hash(into hasher: inout Hasher) {
-    hasher.combine(response)
-    hasher.combine(metrics)
-  }
 }
 
 /// The timings of an attempt's last request, as measured by libcurl (`CURLINFO_*_TIME_T`).

@@ -119,17 +119,9 @@ struct ResponseFields {
     return joined.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
   }
 
-  /// The headers that set the freshness.
-  var freshnessHeaders: FreshnessHeaders {
-    var headers: FreshnessHeaders = []
-    if has(.cacheControl) { headers.insert(.cacheControl) }
-    if has(.expires) { headers.insert(.expires) }
-    return headers
-  }
-
   /// How long the response may be reused, for a request at that time.
   func freshness(requested: Timestamp, received: Timestamp) -> Freshness {
-    guard !freshnessHeaders.isEmpty else { return Freshness() }
+    guard has(.cacheControl) || has(.expires) else { return Freshness() }
     var control = CacheControl()
     for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
     let first = { (name: Name) in values.first { $0.name == name }.map { bytes[$0.range] } }
@@ -269,18 +261,6 @@ extension Freshness {
   public init(_ headers: [HeaderField], requested: Timestamp, received: Timestamp) {
     self = ResponseFields(headers).freshness(requested: requested, received: received)
   }
-}
-
-/// The headers that limit how long a response may be reused.
-package struct FreshnessHeaders: OptionSet, Sendable, Hashable {
-  /// One bit per header.
-  package let rawValue: UInt8
-
-  /// Creates a set from its bits.
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  package static let cacheControl = FreshnessHeaders(rawValue: 1)
-  package static let expires = FreshnessHeaders(rawValue: 2)
 }
 
 /// The directives of `Cache-Control` that matter to a private cache (RFC 9111, section 5.2.2; RFC 5861; RFC 8246).

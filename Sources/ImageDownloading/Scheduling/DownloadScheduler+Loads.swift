@@ -67,7 +67,6 @@ extension DownloadScheduler {
   func endLoad(_ number: UInt64, of slot: Int, receivedBytes: Int = 0) {
     guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
-    if pending[slot].waiters.wantsDetails { pending[slot].summary.details = TransferDetails() }
     pending[slot].end(nanoseconds: now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))
     queue.finished(host: pending[slot].host)
   }

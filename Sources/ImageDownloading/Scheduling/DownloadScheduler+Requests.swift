@@ -15,13 +15,9 @@ extension DownloadScheduler {
         }
         hasStarted = true
       case .none(let limit):
-        if hasStarted {
-          pool.loop.actOnTime()
-          // Transfers that advanced or ended at once may let others start.
-          hasMore = takeReport()
-        } else {
-          hasMore = false
-        }
+        if hasStarted { pool.loop.actOnTime() }
+        // Transfers that advanced or ended at once may let others start.
+        hasMore = hasStarted && takeReport()
         return limit
       }
     }
@@ -107,8 +103,7 @@ struct RequestEnd {
 /// Ending and continuing jobs after a request.
 extension DownloadScheduler {
   /// Continues or ends the job of a transfer that has ended with `outcome`.
-  func conclude(_ transfer: Transfer, _ outcome: TransferOutcome) {
-    guard let slot = transfer.job else { return }
+  func conclude(_ transfer: Transfer, _ slot: Int, _ outcome: TransferOutcome) {
     if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
     var end = RequestEnd(hasHandedOver: transfer.body.hasHandedOver)
     var failedToConnect = false
@@ -129,7 +124,8 @@ extension DownloadScheduler {
     let measured = now.since(transfer.request.started).wholeNanoseconds
     let taken = measured > 0 ? measured : transfer.nanosecondsByCurl
     if pending[slot].waiters.wantsDetails, pending[slot].accepted == nil {
-      pending[slot].summary.details = transfer.details(redirects: pending[slot].route.visited.count)
+      pending[slot].summary.response = transfer.responseHead
+      pending[slot].summary.metrics = transfer.metrics(redirects: pending[slot].route.visited.count)
     }
     pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
     if transfer.request.isCountedAsResolving { countAsResolved(transfer) }

@@ -142,7 +142,7 @@ extension DownloadScheduler {
   @discardableResult
   func takeReport() -> Bool {
     pool.loop.takeReport(&report)
-    let isNews = !report.advanced.isEmpty || !report.ended.isEmpty
+    let isNews = !report.events.isEmpty
     take(report)
     // Now, since bodies are large.
     report.removeAll()
@@ -152,27 +152,24 @@ extension DownloadScheduler {
   /// Takes the report of a loop, and concludes the transfers that have ended there.
   func take(_ report: CurlReport) {
     pool.count(report)
-    for (id, phase) in report.advanced { note(id, phase) }
-    for streamed in report.streamed { notify(streamed) }
-    for progress in report.progress { notify(progress) }
-    for (id, outcome) in report.ended { if let transfer = pool[id] { conclude(transfer, outcome) } }
-  }
-
-  /// Makes a host's other transfers start after its first has resolved or connected.
-  private func note(_ id: CurlReport.ID, _ phase: Transfer.Phase) {
-    guard let transfer = pool[id], let slot = transfer.job else { return }
-    if transfer.request.isCountedAsResolving, phase != .resolving { countAsResolved(transfer) }
-    if phase == .connected { queue.connected(host: pending[slot].host) }
-  }
-
-  private func notify(_ streamed: CurlReport.Streamed) {
-    switch streamed {
-    case .chunk(let id, let attempt, let bytes):
-      guard let slot = pool[id]?.job else { return }
-      pending[slot].hasHandedOver = true
-      pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
-    case .restart(let id):
-      if let slot = pool[id]?.job { notifyRestarted(slot) }
+    for (id, event) in report.events {
+      guard let transfer = pool[id], let slot = transfer.job else { continue }
+      switch event {
+      case .advanced(let phase):
+        // The host's other transfers may start.
+        if transfer.request.isCountedAsResolving { countAsResolved(transfer) }
+        if phase == .connected { queue.connected(host: pending[slot].host) }
+      case .chunk(let attempt, let bytes):
+        pending[slot].hasHandedOver = true
+        pending[slot].waiters.forEach { $0.client.notify(.chunk(id: $0.id, attempt: attempt, bytes: bytes)) }
+      case .restarted: notifyRestarted(slot)
+      case .progressed(let received, let expected, let head):
+        // A watch that was added since then gets the head with the next progress.
+        for watch in pending[slot].watches where watch.hasNotifiedHead || head != nil {
+          watch.advance(to: received, of: expected, now: now, head: head)
+        }
+      case .ended(let outcome): conclude(transfer, slot, outcome)
+      }
     }
   }
 
@@ -180,13 +177,5 @@ extension DownloadScheduler {
   func notifyRestarted(_ slot: Int) {
     pending[slot].hasHandedOver = false
     pending[slot].waiters.forEach { $0.client.notify(.restarted(id: $0.id)) }
-  }
-
-  private func notify(_ progress: CurlReport.Progress) {
-    guard let slot = pool[progress.id]?.job else { return }
-    // A watch that was added since then gets the head with the next progress.
-    for watch in pending[slot].watches where watch.hasNotifiedHead || progress.head != nil {
-      watch.advance(to: progress.receivedBytes, of: progress.expectedBytes, now: now, head: progress.head)
-    }
   }
 }

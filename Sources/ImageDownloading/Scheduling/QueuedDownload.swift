@@ -111,7 +111,7 @@ final class QueuedDownload: SharedWork {
   func summary(for waiter: WaitingDownload) -> TransferSummary {
     var summary = summary
     summary.isShared = waiter.hasJoined
-    if !waiter.wantsDetails { summary.details = nil }
+    if !waiter.wantsDetails { (summary.response, summary.metrics) = (nil, nil) }
     return summary
   }
 

@@ -109,7 +109,7 @@ final class CurlLoop {
     stop(transfer)
     var outcome = outcome
     if case .failure(let failure) = outcome { outcome = .failure(transfer.namingUnusedProxy(failure)) }
-    record.report.ended.append((transfer.id, outcome))
+    record.report.events.append((transfer.id, .ended(outcome)))
   }
 }
 
@@ -123,30 +123,21 @@ struct CurlReport: @unchecked Sendable {
     var run: UInt64
   }
 
-  /// A change of a streamed body.
-  enum Streamed {
-    /// Its next chunk.
-    case chunk(ID, attempt: Int, bytes: [UInt8])
+  enum Event {
+    /// It has resolved its name or connected, and others of its host wait for that.
+    case advanced(Transfer.Phase)
+    /// The next chunk of its streamed body.
+    case chunk(attempt: Int, [UInt8])
     /// Its chunks so far are void.
-    case restart(ID)
-  }
-
-  /// The received part of a body.
-  struct Progress {
-    var id: ID
-    var receivedBytes: Int
-    var expectedBytes: Int?
-    /// The response's head; nil if it was recorded before.
-    var head: ResponseHead?
+    case restarted
+    /// The received part of its body, and the response's head unless it was recorded before.
+    case progressed(receivedBytes: Int, expectedBytes: Int?, head: ResponseHead?)
+    case ended(TransferOutcome)
   }
 
   let loop: Int
-  /// Transfers that have resolved their names or connected, and that others of their hosts wait for.
-  var advanced: [(id: ID, phase: Transfer.Phase)] = []
   /// In order.
-  var streamed: [Streamed] = []
-  var progress: [Progress] = []
-  var ended: [(id: ID, outcome: TransferOutcome)] = []
+  var events: [(id: ID, event: Event)] = []
   /// The number of `Set-Cookie` headers.
   var cookiesSet = 0
   /// All connections opened so far.
@@ -154,14 +145,9 @@ struct CurlReport: @unchecked Sendable {
 
   init(_ loop: Int) { self.loop = loop }
 
-  var isEmpty: Bool { advanced.isEmpty && streamed.isEmpty && progress.isEmpty && ended.isEmpty && cookiesSet == 0 }
-
   /// Removes everything but the number of connections.
   mutating func removeAll() {
-    advanced.removeAll(keepingCapacity: true)
-    streamed.removeAll(keepingCapacity: true)
-    progress.removeAll(keepingCapacity: true)
-    ended.removeAll(keepingCapacity: true)
+    events.removeAll(keepingCapacity: true)
     cookiesSet = 0
   }
 }
@@ -187,7 +173,7 @@ final class TransferRecord {
   /// Adds the progress that was noted since the last call to the report.
   func reportProgress() {
     guard !progressing.isEmpty else { return }
-    report.progress += progressing.compactMap { $0.takeProgress() }
+    for transfer in progressing { if let progress = transfer.takeProgress() { report.events.append((transfer.id, progress)) } }
     progressing.removeAll(keepingCapacity: true)
   }
 }

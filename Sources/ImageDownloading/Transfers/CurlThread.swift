@@ -130,7 +130,7 @@ final class CurlThread: @unchecked Sendable {
   private func report() {
     var report = CurlReport(loop.number)
     loop.takeReport(&report)
-    guard !report.isEmpty || report.openedConnections != reportedConnections else { return }
+    guard !report.events.isEmpty || report.cookiesSet > 0 || report.openedConnections != reportedConnections else { return }
     reportedConnections = report.openedConnections
     inbox.post(.report(report))
   }

@@ -48,7 +48,7 @@ extension Transfer {
   /// Drops the continuation, since the response starts over.
   func startOver() {
     guard body.continuation != nil else { return }
-    if body.hasHandedOver { record.report.streamed.append(.restart(id)) }
+    if body.hasHandedOver { record.report.events.append((id, .restarted)) }
     body = Body(continuing: nil, request)
   }
 
@@ -136,7 +136,7 @@ extension Transfer {
   func handOver() {
     let isLast = body.count == response.declaredBytes
     if response.isResumable, !isLast { body.handedOverTail = lastBytes(BodyContinuation.seamBytes) }
-    record.report.streamed.append(.chunk(id, attempt: request.attempt, bytes: takeBody()))
+    record.report.events.append((id, .chunk(attempt: request.attempt, takeBody())))
     body.hasHandedOver = true
     // The beginning is no longer available.
     body.plan.settle()

@@ -147,10 +147,6 @@ extension Transfer {
 
 /// Details that libcurl has about a transfer, read only if requested.
 extension Transfer {
-  func details(redirects: Int) -> TransferDetails {
-    TransferDetails(response: responseHead, metrics: metrics(redirects: redirects))
-  }
-
   /// The status and all headers of the last response; nil if there is none.
   var responseHead: ResponseHead? {
     let status = status
@@ -165,7 +161,7 @@ extension Transfer {
     return head
   }
 
-  private func metrics(redirects: Int) -> TransferMetrics {
+  func metrics(redirects: Int) -> TransferMetrics {
     var metrics = TransferMetrics()
     let (nameLookup, connect) = (time(CURLINFO_NAMELOOKUP_TIME_T), time(CURLINFO_CONNECT_TIME_T))
     let handshake = time(CURLINFO_APPCONNECT_TIME_T)

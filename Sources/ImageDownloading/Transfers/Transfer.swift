@@ -250,18 +250,14 @@ final class Transfer {
   var id: CurlReport.ID { CurlReport.ID(index: index, run: run) }
 
   /// The progress since the last report; nil if there is none to report.
-  func takeProgress() -> CurlReport.Progress? {
+  func takeProgress() -> CurlReport.Event? {
     // Otherwise it belongs to the scheduler.
     guard isRunning else { return nil }
     request.isNoted = false
     guard response.disposition == .kept else { return nil }
     defer { request.needsHead = false }
-    return CurlReport.Progress(
-      id: id,
-      receivedBytes: body.count,
-      expectedBytes: response.declaredBytes,
-      head: request.needsHead ? responseHead : nil
-    )
+    let head = request.needsHead ? responseHead : nil
+    return .progressed(receivedBytes: body.count, expectedBytes: response.declaredBytes, head: head)
   }
 
   // MARK: Called back
@@ -349,7 +345,7 @@ extension Transfer {
 
   private func advance(to phase: Phase) {
     request.phase = phase
-    if request.resolves { record.report.advanced.append((id, phase)) }
+    if request.resolves { record.report.events.append((id, .advanced(phase))) }
   }
 
   private func mayConnect(to address: @autoclosure () -> String?) -> Bool {

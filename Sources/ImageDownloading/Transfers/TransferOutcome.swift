@@ -114,7 +114,7 @@ extension Transfer {
     let received = time.wall()
     let duration = time.monotonic().since(request.started)
     result.freshness = fields.freshness(requested: received.advanced(by: .zero - duration), received: received)
-    result.freshnessHeaders = fields.freshnessHeaders
+    (result.hasCacheControl, result.hasExpires) = (fields.has(.cacheControl), fields.has(.expires))
     result.contentType = fields.last(.contentType)
     result.vary = fields.joined(.vary)
     result.isNotModified = isNotModified
