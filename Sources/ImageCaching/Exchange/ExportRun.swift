@@ -71,7 +71,6 @@ private struct ExportRun: ~Copyable {
   /// Names files instead of the layout.
   private let names: NamePattern?
   private var folder: ExportFolder
-  /// The files written so far, by the key of their path, with the entry whose image is in the file.
   private var owners: [CacheKey: (entry: CacheKey, storedAt: Timestamp)] = [:]
   /// Paths of images that are damaged or aren't cached, without extension; their previously exported files are kept.
   private var spared: Set<CacheKey> = []
@@ -237,19 +236,13 @@ package enum ExportEvent: Sendable, Hashable {
   /// It was written to that file, relative to the folder.
   case exported(url: [UInt8], id: String?, file: String, bytes: Int)
   case skipped(url: [UInt8], reason: SkipReason)
-  /// A file of an earlier export was removed.
   case removed(file: String)
 
   package enum SkipReason: Sendable, Hashable {
-    /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
-    /// Its URL has credentials, which the cache doesn't keep and requests need.
     case hasCredentials
-    /// A newer image of the same URL was exported.
     case superseded
-    /// A newer image of another URL has the same path.
     case collision(with: [UInt8], file: String)
-    /// A transformer made it, and only originals are exported.
     case transformed
   }
 }

@@ -186,13 +186,10 @@ package enum ImportEvent: Sendable, Hashable {
   case skipped(url: [UInt8], reason: SkipReason)
 
   package enum SkipReason: Sendable, Hashable {
-    /// The cache has an image with the same identity that was stored at that time or later.
     case notNewer
-    /// Its body is damaged or missing.
     case damaged(CachedBody.Damage)
     /// Its identity contains a hash of credentials with another cache's key, so nothing would request it here.
     case foreignCredentials
-    /// The flat folder has no file for its URL.
     case notFound
     /// The probe rejected the file, for this reason.
     case notAnImage(String)
@@ -203,7 +200,6 @@ package enum ImportEvent: Sendable, Hashable {
 
 public struct ImportResult: Sendable, Hashable {
   public var imported = 0
-  /// Their size in bytes.
   public var bytes = 0
   /// Images skipped because the cache has them as new or newer.
   public var notNewer = 0

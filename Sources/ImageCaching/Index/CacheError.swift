@@ -1,12 +1,8 @@
 /// Why an operation of the disk cache failed, described as one sentence: what failed, why, and what to do.
 public enum CacheError: Error, Sendable, Equatable {
-  /// A folder of the cache can't be created.
   case cannotMake(path: String, reason: String)
-  /// A file or folder of the cache can't be opened.
   case cannotOpen(path: String, reason: String)
-  /// A file of the cache can't be read.
   case cannotRead(path: String, reason: String)
-  /// The folder, or a file in it, can't be written.
   case cannotWrite(path: String, reason: String)
   case missing(path: String)
   case readOnly(path: String)
@@ -23,9 +19,7 @@ public enum CacheError: Error, Sendable, Equatable {
   case diskFull(path: String)
   /// The index has reached the size of its memory map.
   case mapFull(path: String)
-  /// This process has reached its limit of open files.
   case tooManyOpenFiles(path: String)
-  /// All reader slots are in use.
   case readersFull(path: String)
   /// Other processes have the cache open; `processes` are the IDs of those that are visible.
   case inUse(path: String, processes: [Int])
@@ -33,11 +27,9 @@ public enum CacheError: Error, Sendable, Equatable {
   case damaged(path: String, reason: String)
   /// A write to the disk failed, so this run stores nothing more.
   case storingStopped(path: String, reason: String)
-  /// Images can't be exported to that folder.
   case cannotExport(path: String, reason: String)
   /// The path of an export has a symbolic link, which exports don't follow.
   case linkInExport(path: String)
-  /// Any other failure of the index.
   case other(path: String, reason: String)
 }
 

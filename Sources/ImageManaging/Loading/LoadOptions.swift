@@ -14,19 +14,14 @@ package struct LoadOptions: Sendable {
   package var keepsInMemory = true
   package var layers = CacheLayerUse()
   package var keyRule = KeyRule.url
-  /// Whether every hit's body is read and its checksum verified; false by default.
   package var verifiesHits = false
-  /// Whether expired images are served; false by default.
   package var servesExpired = false
   /// The run that the loads belong to, which begins with the context, the reference of ages; none by default.
   package var run: Run?
   /// The parts of completions; none by default.
   package var delivery: LoadDelivery = []
-  /// How images are decoded; all frames in full size by default.
   package var decoding = DecodingOptions()
-  /// Whether receivers get the image while it arrives; false by default.
   package var showsPartialImages = false
-  /// Transforms the decoded image; none by default.
   package var transformer: (any ImageTransformer)?
   /// How transformed images, or images themselves without a transformer, are encoded for the disk; nil (the default): they are stored only
   /// by a ``LoadHooks/cacheSerializer``.
@@ -35,16 +30,13 @@ package struct LoadOptions: Sendable {
   /// Further ways to request images, each with the method of the plain one, ``LoadContext/download``; none by default. Requests name theirs
   /// by ``/Base/Entry/variant``.
   package var variants: [(RequestVariant, DownloadOptions)] = []
-  /// The downloader; nil: the manager's.
   package var downloader: ImageDownloader?
   package var hooks = LoadHooks()
-  /// Whether receivers get the number of received bytes; false by default.
   package var reportsProgress = false
   package var verification = VerificationRules()
   package var blacklist = BlacklistRules()
   /// Gets every received image; none by default.
   package var observer: (any ImageObserver)?
-  /// Counts events and passes them on; none by default.
   var observation: Observation?
   /// Words errors with the program's names of settings; nil (the default): the errors' own descriptions.
   package var wording: (any Wording)?

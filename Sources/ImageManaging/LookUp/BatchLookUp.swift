@@ -87,7 +87,16 @@ struct BatchLookUp {
     misses.removeAll(keepingCapacity: true)
     // Nearly all requests of a batch are hits, or nearly none.
     decided.reserveCapacity(indices.count)
-    try lookIntoOwnCache(indices, helping: helpers, report: report)
+    if let shared = SharedLookUp(self, indices) {
+      try shared.run(helping: helpers) { slice in
+        slice.decided.forEach(hitsIn: context.cache, report)
+        undecided += slice.undecided
+        staleTouches += slice.staleTouches
+        misses += slice.misses
+      }
+    } else {
+      try lookIntoOwnCache(indices[...])
+    }
     if rules.readsOriginals, !misses.isEmpty {
       for store in context.options.readOnly { try look(into: store) }
     }

@@ -82,20 +82,3 @@ final class SharedLookUp: @unchecked Sendable {
     slices.wait { $0.underWay == 0 ? () : nil }
   }
 }
-
-extension BatchLookUp {
-  /// Looks up `indices` in the own cache, with another thread's help if that is faster; decided requests are then reported at once.
-  mutating func lookIntoOwnCache(
-    _ indices: [Int],
-    helping helpers: CodingThreads,
-    report: (Int, LoadCompletion) -> Void
-  ) throws(CacheError) {
-    guard let shared = SharedLookUp(self, indices) else { return try lookIntoOwnCache(indices[...]) }
-    try shared.run(helping: helpers) { slice in
-      slice.decided.forEach(hitsIn: context.cache, report)
-      undecided += slice.undecided
-      staleTouches += slice.staleTouches
-      misses += slice.misses
-    }
-  }
-}

@@ -38,7 +38,7 @@ struct VaryRequest {
 enum VaryFields {
   /// The stored form of `vary`, the response's Vary header, for such a request; empty if it names no headers.
   static func text(_ vary: String, _ request: VaryRequest) -> [UInt8] {
-    let names = Set(vary.split(separator: ",").map { trimmed($0).lowercased() }.filter { !$0.isEmpty })
+    let names = Set(vary.split { $0 == "," || $0 == " " || $0 == "\t" }.map { $0.lowercased() })
     if names.contains("*") { return Array("*".utf8) }
     // The body is always requested without coding, so `Accept-Encoding` needs no exception.
     let text = Array(names.sorted().map { request.line($0) ?? "\($0):*" }.joined(separator: "\n").utf8)
@@ -53,13 +53,6 @@ enum VaryFields {
     return text.split(separator: "\n").allSatisfy { kept in
       request.line(String(kept.prefix { $0 != ":" })).map { $0 == kept } ?? false
     }
-  }
-
-  private static func trimmed(_ text: Substring) -> Substring {
-    var text = text
-    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
   }
 }
 
