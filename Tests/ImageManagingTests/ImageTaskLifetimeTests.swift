@@ -180,7 +180,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
       box.manager = album.manager
       let gate = album.origin.hold("/1.jpg")
       let task = album.manager.load(album.request(1))
-      task.whenFinished { _ in shutDown(.completion) }
+      task.outcome.whenSet { _ in shutDown(.completion) }
       gate.open()
       _ = try? await task.value
       try await returned.wait(for: "the shutdown to return") { $0 }

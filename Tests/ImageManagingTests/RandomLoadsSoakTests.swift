@@ -230,7 +230,7 @@ final class RandomLoad: Sendable {
     request.decoding.includesData = Bool.random(using: &random)
     request.decoding.transformer = marker
     task = album.manager.load(request)
-    task.whenFinished { [self] _ in ends.add(1, ordering: .sequentiallyConsistent) }
+    task.outcome.whenSet { [self] _ in ends.add(1, ordering: .sequentiallyConsistent) }
   }
 
   var endCount: Int { ends.load(ordering: .sequentiallyConsistent) }

@@ -26,9 +26,9 @@ extension ImageManager {
   /// task cancels the load.
   public func data(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
     if Task.isCancelled { throw .cancelled }
-    let load = SingleLoad(request, manager: self, deliversFile: true) { _ in }
+    let load = ImageTask(request, manager: self, deliversFile: true)
     load.start()
-    guard let file = try await load.outcome.value(onCancel: { load.cancel() }).get().file else { throw .declined }
+    guard let file = try await load.value.file else { throw .declined }
     return file
   }
   public func data(for url: String) async throws(ImageLoadError) -> ImageData { try await data(for: ImageRequest(url: url)) }

@@ -52,7 +52,7 @@ public final class ImageSlot: Sendable {
       return true
     }
     if !isCurrent { task.cancel() }
-    task.whenFinished { [weak self] outcome in
+    task.outcome.whenSet { [weak self] outcome in
       switch outcome {
       case .success(let response): self?.add(.loaded(response), of: binding)
       case .failure(let error): self?.add(.failed(error), of: binding)

@@ -1,13 +1,13 @@
 import ImageCaching
-import ImageCoding
+package import ImageCoding
 import ImageDownloading
 public import Base
 import Synchronization
 
-/// The load of one image, running or ended.
+/// The load of one image, running or ended: it waits for one flight after another.
 ///
 /// It ends exactly once: with its image, an error, or as cancelled. Releasing a task doesn't cancel it.
-public final class ImageTask: Sendable {
+public final class ImageTask: LoadReceiver {
   /// An event before the end.
   public enum Event: Sendable {
     /// The received bytes of the body, and its length if the server declared it; the first event has 0 bytes.
@@ -17,53 +17,11 @@ public final class ImageTask: Sendable {
     case preview(ImageResponse)
   }
 
-  public let request: ImageRequest
-  private let broadcast = Broadcast<Event>(keeping: 64)
-  private let load: SingleLoad
-
-  init(_ request: ImageRequest, manager: ImageManager, observer: (@Sendable (Event) -> Void)?) {
-    self.request = request
-    load = SingleLoad(request, manager: manager) { [broadcast] event in
-      broadcast.send(event)
-      observer?(event)
-    }
-    load.outcome.whenSet { [broadcast] _ in broadcast.finish() }
-  }
-
-  /// The events before the end; each use has its own sequence, which begins with the newest 64 so far. A slow consumer misses older ones.
-  public var events: AsyncStream<Event> { broadcast.events }
-
-  func start() { load.start() }
-
-  /// The image; waits for it. Cancelling the waiting task is ``cancel()``.
-  ///
-  /// Any number of tasks may wait. Throws the reason if there is no image.
-  public var value: ImageResponse { get async throws(ImageLoadError) { try await load.outcome.value { cancel() }.get() } }
-
-  public var isFinished: Bool { load.isFinished }
-
-  /// Cancels the load at once, unless it has ended; other loads of the same image continue.
-  public func cancel() { load.cancel() }
-
-  /// Raises the class if it hasn't started yet; a lower class has no effect, as others may share the load.
-  public func raisePriority(to priority: LoadPriority) { load.raise(to: priority) }
-
-  /// Calls `body` once the task has ended, on the thread that ends it, or now if it has ended; outside of locks.
-  func whenFinished(_ body: @escaping @Sendable (Result<ImageResponse, ImageLoadError>) -> Void) { load.outcome.whenSet(body) }
-}
-
-/// The state of an ``ImageTask``: it waits for one flight after another, and ends once.
-final class SingleLoad: LoadReceiver {
   typealias Outcome = Result<ImageResponse, ImageLoadError>
 
-  private enum Step {
-    /// The cached image is looked up, to be delivered before the refresh.
-    case preview
-    case final
-  }
-
   private struct State {
-    var step = Step.final
+    /// Whether the cached image is looked up, to be delivered before the refresh.
+    var isPreview = false
     /// The class, which may have been raised.
     var priority: LoadPriority
     /// The flights that it has joined, including ended ones: they are few, and leaving an ended one has no effect.
@@ -71,28 +29,50 @@ final class SingleLoad: LoadReceiver {
     var isEnded = false
   }
 
-  private let request: ImageRequest
+  public let request: ImageRequest
   private let manager: ImageManager
   private let deliversFile: Bool
-  private let report: @Sendable (ImageTask.Event) -> Void
+  private let observer: (@Sendable (Event) -> Void)?
+  private let broadcast = Broadcast<Event>(keeping: 64)
   private let state: Mutex<State>
   let outcome = OneShot<Outcome>()
 
   /// Creates a load; with `deliversFile` it delivers the file of the image as requested, and nothing else.
-  init(
-    _ request: ImageRequest,
-    manager: ImageManager,
-    deliversFile: Bool = false,
-    report: @escaping @Sendable (ImageTask.Event) -> Void
-  ) {
+  init(_ request: ImageRequest, manager: ImageManager, deliversFile: Bool = false, observer: (@Sendable (Event) -> Void)? = nil) {
     self.request = request
     self.manager = manager
     self.deliversFile = deliversFile
-    self.report = report
+    self.observer = observer
     state = Mutex(State(priority: request.priority))
   }
 
-  private var coders: ImageCoderRegistry { request.decoding.coders ?? manager.configuration.coders }
+  /// The events before the end; each use has its own sequence, which begins with the newest 64 so far. A slow consumer misses older ones.
+  public var events: AsyncStream<Event> { broadcast.events }
+
+  /// The image; any number of tasks may wait for it. Cancelling the waiting task is ``cancel()``. Throws the reason if there is no image.
+  public var value: ImageResponse { get async throws(ImageLoadError) { try await outcome.value { cancel() }.get() } }
+
+  public var isFinished: Bool { outcome.current != nil }
+
+  /// Cancels the load at once, unless it has ended; other loads of the same image continue.
+  public func cancel() {
+    finish(.failure(.cancelled), EntryResult(.cancelled))
+    for flight in state.withLock({ $0.flights }) { manager.cancel(flight, for: self) }
+  }
+
+  /// Raises the class if it hasn't started yet; a lower class has no effect, as others may share the load.
+  public func raisePriority(to priority: LoadPriority) {
+    let flights = state.withLock { state in
+      state.priority = max(state.priority, priority)
+      return state.flights
+    }
+    for flight in flights { manager.dispatcher.raise(flight, to: priority) }
+  }
+
+  private func report(_ event: Event) {
+    broadcast.send(event)
+    observer?(event)
+  }
 
   // MARK: Starting
 
@@ -100,7 +80,7 @@ final class SingleLoad: LoadReceiver {
   func start() {
     // Lazy or undecoded images are delivered only after revalidation.
     let showsPreview = request.cachePolicy.mode == .refresh && request.decoding.policy == .eager && !deliversFile
-    if showsPreview { state.withLock { $0.step = .preview } }
+    if showsPreview { state.withLock { $0.isPreview = true } }
     showsPreview ? begin(.only, servesExpired: true) : begin(request.cachePolicy.mode)
   }
 
@@ -135,17 +115,17 @@ final class SingleLoad: LoadReceiver {
 
   // MARK: LoadReceiver
 
-  func complete(_ completions: [(Entry, LoadCompletion)]) { for (_, completion) in completions { take(completion) } }
+  package func complete(_ completions: [(Entry, LoadCompletion)]) { for (_, completion) in completions { take(completion) } }
 
-  func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?) {
+  package func progress(_ entry: Entry, receivedBytes: Int, expectedBytes: Int?) {
     report(.progress(receivedBytes: receivedBytes, expectedBytes: expectedBytes))
   }
 
-  func partialImage(_ entry: Entry, _ image: DecodedImage) {
+  package func partialImage(_ entry: Entry, _ image: DecodedImage) {
     if !isFinished { report(.preview(ImageResponse(partial: image, of: request))) }
   }
 
-  func joined(_ entry: Entry, flight: UInt64) {
+  package func joined(_ entry: Entry, flight: UInt64) {
     let priority = state.withLock { state in
       state.flights.append(flight)
       return state.priority
@@ -160,8 +140,8 @@ final class SingleLoad: LoadReceiver {
 
   private func take(_ completion: LoadCompletion) {
     let isPreview = state.withLock { state in
-      defer { state.step = .final }
-      return state.step == .preview
+      defer { state.isPreview = false }
+      return state.isPreview
     }
     guard isPreview, !isFinished else {
       if finish(outcome(of: completion), completion.result) { revalidateIfStale(completion.result) }
@@ -184,10 +164,12 @@ final class SingleLoad: LoadReceiver {
     renewal.cachePolicy.mode = .refresh
     renewal.decoding.policy = .never
     renewal.priority = .low
-    SingleLoad(renewal, manager: manager) { _ in }.start()
+    ImageTask(renewal, manager: manager).start()
   }
 
-  private func response(_ completion: LoadCompletion) -> ImageResponse { ImageResponse(completion, of: request, coders: coders) }
+  private func response(_ completion: LoadCompletion) -> ImageResponse {
+    ImageResponse(completion, of: request, coders: request.decoding.coders ?? manager.configuration.coders)
+  }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {
     let unknown = ImageFailure(.internal, message: "unknown reason")
@@ -203,21 +185,6 @@ final class SingleLoad: LoadReceiver {
 
   // MARK: The end
 
-  var isFinished: Bool { outcome.current != nil }
-
-  func cancel() {
-    finish(.failure(.cancelled), EntryResult(.cancelled))
-    for flight in state.withLock({ $0.flights }) { manager.cancel(flight, for: self) }
-  }
-
-  func raise(to priority: LoadPriority) {
-    let flights = state.withLock { state in
-      state.priority = max(state.priority, priority)
-      return state.flights
-    }
-    for flight in flights { manager.dispatcher.raise(flight, to: priority) }
-  }
-
   private func fail(_ failure: ImageFailure) { finish(.failure(.failed(failure)), EntryResult(.failed, failure: failure)) }
 
   /// Ends it unless it has ended; later events are ignored. Returns whether this call has ended it.
@@ -230,6 +197,8 @@ final class SingleLoad: LoadReceiver {
     guard isFirst else { return false }
     // First, so that those who wait for the outcome find it counted.
     manager.observation.ended(request, result)
-    return self.outcome.set(outcome)
+    self.outcome.set(outcome)
+    broadcast.finish()
+    return true
   }
 }

@@ -28,13 +28,14 @@ public struct PrefetchProgress: Sendable, Hashable {
 /// One batch of an ``ImagePrefetcher``: the handle to cancel, pause and await it.
 public final class PrefetchTask: Sendable {
   let number: Int
-  private let manager: ImageManager
-  private let configuration: ImagePrefetcher.Configuration
+  let manager: ImageManager
+  let configuration: ImagePrefetcher.Configuration
   private let thread: PrefetchThread
   private let run: PrefetchRun
   private let latest = Broadcast<PrefetchProgress>(keeping: 1)
   private let ended = OneShot<PrefetchProgress>()
-  private let cancelledURLs = CancelledURLs()
+  /// The URLs that the batch skips from now on.
+  private let cancelledURLs = Mutex<Set<String>>([])
 
   init(manager: ImageManager, configuration: ImagePrefetcher.Configuration, thread: PrefetchThread) {
     let number = thread.nextNumber()
@@ -55,20 +56,17 @@ public final class PrefetchTask: Sendable {
     whenEnded: (@Sendable (ImageRequest, EntryResult) -> Void)?,
     andThen: @escaping @Sendable () -> Void
   ) {
-    let source = RequestSource(
-      requests,
-      manager: manager,
-      configuration: configuration,
-      cancelledURLs: cancelledURLs,
-      whenEnded: whenEnded
-    ) { [latest] in latest.send($0) }
-    thread.start(PrefetchRun.Running(run, source), number: number) { [latest, ended] counts in
+    let source = RequestSource(requests, of: self, whenEnded: whenEnded)
+    thread.start(PrefetchRun.Running(run, source), number: number) { [self] counts in
       latest.send(counts)
       latest.finish()
       ended.set(counts)
       andThen()
     }
   }
+
+  func report(_ counts: PrefetchProgress) { latest.send(counts) }
+  func isCancelled(_ url: String) -> Bool { cancelledURLs.withLock { !$0.isEmpty && $0.contains(url) } }
 
   /// The counts at the batch's end; any number of tasks may wait for it. Cancelling the waiting task is ``cancel()``. If the
   /// manager is shut down, the batch ends with requests counted as cancelled.
@@ -85,21 +83,13 @@ public final class PrefetchTask: Sendable {
   /// cancelled.
   public func cancel(urls: some Sequence<String>) {
     let urls = Set(urls)
-    cancelledURLs.insert(urls)
+    cancelledURLs.withLock { $0.formUnion(urls) }
     run.cancel { urls.contains(String(decoding: $0.writtenURL, as: UTF8.self)) }
   }
 
   /// Reads no further requests until ``resume()``; requests in flight continue.
   public func pause() { run.setPaused(true) }
   public func resume() { run.setPaused(false) }
-}
-
-/// The URLs that a batch skips from now on.
-final class CancelledURLs: Sendable {
-  private let urls = Mutex<Set<String>>([])
-
-  func insert(_ urls: Set<String>) { self.urls.withLock { $0.formUnion(urls) } }
-  func contains(_ url: String) -> Bool { urls.withLock { !$0.isEmpty && $0.contains(url) } }
 }
 
 extension ImageRequest {

@@ -5,34 +5,22 @@ import Base
 final class RequestSource: PrefetchDelegate {
   private(set) var counts = PrefetchProgress()
 
-  private let manager: ImageManager
-  private let configuration: ImagePrefetcher.Configuration
-  private let cancelledURLs: CancelledURLs
+  private let task: PrefetchTask
   private let whenEnded: ((ImageRequest, EntryResult) -> Void)?
-  private let report: (PrefetchProgress) -> Void
   private(set) var batchContext: LoadContext?
   private var nextRequest: () -> ImageRequest?
   /// A request that was read, with a different context than the batch before it.
   private var ahead: (request: ImageRequest, context: LoadContext)?
   private var reported = PrefetchProgress()
 
-  init(
-    _ requests: some Sequence<ImageRequest>,
-    manager: ImageManager,
-    configuration: ImagePrefetcher.Configuration,
-    cancelledURLs: CancelledURLs,
-    whenEnded: ((ImageRequest, EntryResult) -> Void)?,
-    report: @escaping (PrefetchProgress) -> Void
-  ) {
+  init(_ requests: some Sequence<ImageRequest>, of task: PrefetchTask, whenEnded: ((ImageRequest, EntryResult) -> Void)?) {
     var iterator = requests.makeIterator()
     nextRequest = { iterator.next() }
-    self.manager = manager
-    self.configuration = configuration
-    self.cancelledURLs = cancelledURLs
+    self.task = task
     self.whenEnded = whenEnded
-    self.report = report
   }
 
+  private var manager: ImageManager { task.manager }
   var sourceDescriptor: Int32? { nil }
 
   func read(_ batch: inout EntryBatch, maximum: Int) -> PrefetchSourceState {
@@ -46,7 +34,7 @@ final class RequestSource: PrefetchDelegate {
       }
       batchContext = context
       counts.total += 1
-      if cancelledURLs.contains(request.url) {
+      if task.isCancelled(request.url) {
         reject(request, EntryResult(.cancelled))
         continue
       }
@@ -62,7 +50,7 @@ final class RequestSource: PrefetchDelegate {
       self.ahead = nil
       return ahead
     }
-    while let request = nextRequest()?.prefetching(to: configuration) {
+    while let request = nextRequest()?.prefetching(to: task.configuration) {
       guard let reason = request.options.invalidReason else { return (request, manager.context(for: request)) }
       counts.total += 1
       reject(request, EntryResult(.failed, failure: ImageFailure(invalidOptions: reason)))
@@ -89,7 +77,7 @@ final class RequestSource: PrefetchDelegate {
   func progressed() {
     guard counts != reported else { return }
     reported = counts
-    report(counts)
+    task.report(counts)
   }
 }
 
