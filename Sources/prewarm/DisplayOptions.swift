@@ -5,17 +5,14 @@ import Reports
 import Synchronization
 import Jobs
 
-/// When to use colors.
 enum ColorChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, always, never
 }
 
-/// How to show progress.
 enum ProgressChoice: String, ExpressibleByArgument, CaseIterable {
   case auto, bar, lines, none
 }
 
-/// How many failures a text report lists.
 struct FailureCount: ExpressibleByArgument {
   /// `.max`: all.
   let limit: Int
@@ -94,7 +91,6 @@ struct CheckedFileDisplayOptions: ParsableArguments {
   var display: Display { Display(isQuiet: quiet.quiet, color: color.color) }
 }
 
-/// What and how a command prints.
 struct Display {
   var isQuiet = false
   var isVerbose = false
@@ -127,7 +123,6 @@ struct Display {
     return options
   }
 
-  /// A variable of the environment; nil if it is empty or unset.
   private func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }

@@ -23,7 +23,6 @@ struct CommandError: Error, CustomStringConvertible {
 }
 
 extension CommandError {
-  /// The error of a job that can't start.
   init(_ error: JobError, of job: Job) {
     // Without a job file, the command line names the lists.
     let sentence = job.file == nil ? "\(error)" : "\(job.name): \(error)"
@@ -57,7 +56,6 @@ final class LineOutput {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the rest; a failed write ends the command.
   func finish() throws {
     flush()
     if let errorCode { throw outputError(errorCode) }
@@ -71,7 +69,6 @@ func writeToStandardOutput(_ text: String) -> Bool { writeAll(Array(text.utf8), 
 /// Writes to standard error and ignores failures: there is no other place to report them.
 func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
-/// Writes all bytes; false if a write fails.
 func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
   bytes.withUnsafeBytes { Base.writeAll($0, to: descriptor) }
 }
@@ -104,7 +101,6 @@ func printJSON(_ members: KeyValuePairs<String, (any JSONTreeConvertible)?>) thr
 
 func printJSON(_ value: JSONTree) throws { try printData(value.line + "\n") }
 
-/// Prints data; a failed write ends the command.
 func printData(_ text: String) throws {
   guard writeToStandardOutput(text) else { throw outputError(errno) }
 }
@@ -115,7 +111,6 @@ func outputError(_ code: Int32) -> any Error {
   code == EPIPE ? ExitCode(128 + SIGPIPE) : CommandError(.couldNotFinish, "cannot write to standard output")
 }
 
-/// A URL with its credentials masked.
 func shown(_ url: String) -> String { maskingCredentials(url) }
 
 /// A name for messages: without credentials, and cut if it is very long.

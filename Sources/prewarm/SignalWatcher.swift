@@ -63,14 +63,12 @@ enum SignalWatcher {
     }
   }
 
-  /// The CPU time of all threads so far.
   private static func processorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// The exit status of a run stopped by `signal`.
   static func status(of signal: Int32) -> ExitStatus { signal == SIGINT ? .interrupted : .terminated }
 
   private static func signalSet() -> sigset_t {

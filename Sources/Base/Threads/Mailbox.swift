@@ -13,9 +13,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var wakingCount: Int?
   }
 
-  /// Why a wait ended.
   package enum Waking: Sendable {
-    /// There may be messages.
     case messages
     case descriptorReady, timeout
   }
@@ -110,7 +108,6 @@ package final class WakeEvent: Sendable {
   /// Readable after ``signal()`` and until ``reset()``.
   package let descriptor: Int32
 
-  /// Creates an unsignalled event; throws if the system has no descriptor left.
   package init() throws(ThreadError) {
     descriptor = system_wake_create()
     guard descriptor >= 0 else { throw ThreadError(task: "create a descriptor to wake a thread", code: errno) }
@@ -118,7 +115,6 @@ package final class WakeEvent: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Makes the descriptor readable; any thread may call it.
   package func signal() { system_wake_signal(descriptor) }
 
   package func reset() { system_wake_reset(descriptor) }

@@ -25,7 +25,6 @@ package final class OneShot<Value: Sendable>: Sendable {
     return callbacks != nil
   }
 
-  /// The value, if it is set.
   package var current: Value? { state.withLock { $0.value } }
 
   /// Calls `body` when the value is set, on the thread that sets it, or now if it is set; never under a lock.
@@ -80,7 +79,6 @@ package final class Broadcast<Event: Sendable>: Sendable {
     return stream
   }
 
-  /// Sends an event to all consumers.
   package func send(_ event: Event) {
     state.withLock { state in
       guard !state.isFinished else { return }
@@ -91,7 +89,6 @@ package final class Broadcast<Event: Sendable>: Sendable {
     }
   }
 
-  /// Ends all sequences.
   package func finish() {
     let consumers = state.withLock { state in
       state.isFinished = true

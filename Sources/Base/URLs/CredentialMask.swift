@@ -58,7 +58,6 @@ private struct PercentDecoded {
     }
   }
 
-  /// Decodes one level; returns whether that changed anything.
   private mutating func decode() -> Bool {
     var (read, written) = (0, 0)
     while read < bytes.count {
@@ -85,7 +84,6 @@ private struct PercentDecoded {
 /// safer; but an `@` in a path, as in `photo@2x.png`, isn't a secret. The text may contain further URLs, in a query or a path, or
 /// because it is a row of some other format.
 private enum CredentialMask {
-  /// All secrets in order of position.
   static func secrets(in text: UnsafeRawBufferPointer) -> [Range<Int>] {
     var secrets: [Range<Int>] = []
     while let secret = nextSecret(in: text, from: secrets.last?.upperBound ?? 0) { secrets.append(secret) }

@@ -43,7 +43,6 @@ package func withUnifiedEncodings(_ url: UnsafeRawBufferPointer) -> [UInt8]? {
   return form.elementsEqual(url) ? nil : form
 }
 
-/// The value of a hexadecimal digit.
 package func hexadecimalValue(_ digit: UInt8) -> UInt8? {
   switch digit {
   case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

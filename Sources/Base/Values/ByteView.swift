@@ -73,7 +73,6 @@ package struct ByteView {
     body(UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<bytes.count)]))
   }
 
-  /// Whether there are `length` bytes at `offset`.
   package func has(_ length: Int, at offset: Int) -> Bool {
     offset >= 0 && length <= bytes.count && offset <= bytes.count - length
   }

@@ -4,9 +4,7 @@
 package enum ContentSniff: Sendable, Hashable {
   case image(ImageFormat)
   case html
-  /// An XML document other than SVG.
   case xml
-  /// A JSON object or array.
   case json
   /// Other text.
   case text
@@ -56,7 +54,6 @@ package enum ContentSniff: Sendable, Hashable {
 /// An image that begins after other bytes, such as a line break or a warning that a script printed.
 package struct LateImage {
   package let format: ImageFormat
-  /// The number of bytes before it.
   package let offset: Int
   /// What these bytes are, such as `line breaks`.
   package let before: String

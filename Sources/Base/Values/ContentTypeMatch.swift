@@ -7,7 +7,6 @@ package enum ContentTypeMatch: UInt8, Sendable {
   /// A type that names no format, such as `application/octet-stream`, `unknown/unknown` or `image/*`; none that is valid; or
   /// `text/xml` for SVG.
   case generic
-  /// No type was declared.
   case absent
   /// Another format, or not an image type.
   case mismatch
@@ -59,7 +58,6 @@ extension ImageFormat {
     self = named
   }
 
-  /// The types that are right.
   fileprivate var expectedTypes: [String] {
     // The registered type of icons is rare; the WHATWG's MIME Sniffing standard, section 6.1, uses this one.
     self == .ico ? [mediaType, "image/x-icon"] : [mediaType]
@@ -119,7 +117,6 @@ extension Substring.UTF8View {
     count == name.utf8.count + 2 && dropFirst(2).equals(name) && prefix(2).equals("x-")
   }
 
-  /// Whether the text equals `lowercased`, ignoring case.
   fileprivate func equals(_ lowercased: String) -> Bool {
     elementsEqual(lowercased.utf8) { $0.asciiLowercased == $1 }
   }

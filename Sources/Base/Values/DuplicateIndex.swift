@@ -90,7 +90,6 @@ package struct DuplicateIndex: Sendable {
     XXH3_64bits_withSeed(bytes.baseAddress, bytes.count, seed)
   }
 
-  /// The memory used, in bytes.
   var byteCount: Int { groups.byteCount + furtherURLs.byteCount + (firstURLs?.byteCount ?? 0) }
 
   private static let seed = UInt64.random(in: .min ... .max)
@@ -157,14 +156,12 @@ package struct DuplicateIndex: Sendable {
   }
 }
 
-/// A body at a host.
 private struct Group: ProbedSlot {
   /// The hash of the body, or of body and host; 0 for a free slot.
   var key: UInt64 = 0
   /// The lower half of the hash of its first URL, enough to distinguish it from others in this slot.
   var firstURL: UInt32 = 0
   var host: UInt32 = 0
-  /// The number of the host's URLs with this body.
   var urls: UInt32 = 0
   /// The location of its first URL in the upper 31 bits (0 for none), and a flag in the lowest.
   private var textAndFlag: UInt32 = 0
@@ -184,7 +181,6 @@ private struct Group: ProbedSlot {
     set { textAndFlag = newValue << 1 | textAndFlag & 1 }
   }
 
-  /// Whether more than one URL of any host had the body.
   var isRepeated: Bool {
     get { textAndFlag & 1 == 1 }
     set { textAndFlag = textAndFlag & ~1 | (newValue ? 1 : 0) }
@@ -232,7 +228,6 @@ package struct HashSet: Sendable {
 
 /// The text of URLs, concatenated, each preceded by its length.
 private struct FirstURLs: Sendable {
-  /// The limit for first URLs of all bodies.
   private static let byteLimit = 6 << 20
   /// The limit for URLs of repeated bodies, which may use more.
   private static let repeatedByteLimit = 8 << 20

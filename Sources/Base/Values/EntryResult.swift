@@ -41,14 +41,10 @@ public struct EntryResult: Sendable {
 
   /// Fields that few entries have.
   package struct Details: Sendable {
-    /// Why it failed, for `failed` and `blacklisted`.
     package var failure: ImageFailure?
-    /// Whether its URL is on the blacklist, because of this failure or an earlier one.
     package var isBlacklisted = false
-    /// The URL that redirects led to, with credentials masked; nil if there was no redirect.
     package var finalURL: String?
     package var contentType: String?
-    /// Sentences about oddities that aren't failures.
     package var warnings: [String] = []
     /// Replaces ``EntryResult/checksum`` if only the start of a body was received or kept: the hash of that start, mixed with the
     /// length of the whole body. It usually distinguishes images as well as a hash of the whole body.
@@ -69,10 +65,8 @@ public struct EntryResult: Sendable {
     fileprivate init(_ details: Details) { self.details = details }
   }
 
-  /// A result with only an outcome.
   package init(_ outcome: LoadOutcome) { self.outcome = outcome }
 
-  /// A result with the reason of a failure.
   package init(_ outcome: LoadOutcome, failure: ImageFailure, isBlacklisted: Bool = false) {
     self.init(outcome)
     var details = Details()
@@ -118,7 +112,6 @@ public struct EntryResult: Sendable {
   }
 }
 
-/// An image that a transformer made of another one.
 package struct TransformedImage: Sendable, Hashable {
   package var format: ImageFormat?
   /// In pixels; 0 if unknown.
@@ -207,9 +200,7 @@ public enum LoadPriority: UInt8, Sendable, CaseIterable, Comparable {
 package struct DeliveryFacts: Sendable, Hashable {
   /// All `Cache-Control` headers, joined by commas; nil if there is none.
   package var cacheControl: String?
-  /// Whether there is an `Expires` header.
   package var hasExpires = false
-  /// Whether there is an `ETag` or a `Last-Modified` header.
   package var hasValidator = false
   /// All `Vary` headers, joined by commas; nil if there is none.
   package var vary: String?

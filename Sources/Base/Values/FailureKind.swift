@@ -61,7 +61,6 @@ package func hyphenated(_ name: String) -> String {
   }
 }
 
-/// The reason phrases of HTTP statuses, for messages.
 package enum HTTPPhrases {
   /// The phrase of a status; nil for one that isn't in the IANA HTTP Status Code Registry.
   package static func phrase(of status: Int) -> String? { phrases[status] }

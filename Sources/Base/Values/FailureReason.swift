@@ -1,34 +1,21 @@
 /// The reason for a failure, with its values, so that programs can word it with their own names of settings and recognise
 /// unreachable hosts.
 package indirect enum FailureReason: Sendable, Hashable {
-  /// The body has fewer bytes than required.
-  case tooFewBytes(Int, minimum: Int)
-  /// The body has more bytes than allowed.
-  case tooManyBytes(Int, maximum: Int)
-  /// Images of this format aren't accepted.
+  case tooFewBytes(Int, minimum: Int), tooManyBytes(Int, maximum: Int)
   case format(ImageFormat, allowed: [ImageFormat])
   /// The rules accept only some formats, and the server's content type names none; nil if the server sent none.
   case unnamedFormat(contentType: String?)
-  /// The rules require decoding, but no coder supports the format.
   case undecoded(ImageFormat)
   /// The job transforms images, but this format has no pixels that could be decoded.
   case untransformable(ImageFormat)
-  /// Only still images are accepted.
-  case animated
-  /// Only animated images are accepted.
-  case still
+  case animated, still
   /// The decoder's first warning, under strict rules.
   case decoderWarning(String)
-  /// The width lies outside of the bounds, both included.
-  case width(ImageSize, minimum: Int, maximum: Int?)
-  /// The height lies outside of the bounds, both included.
-  case height(ImageSize, minimum: Int, maximum: Int?)
+  case width(ImageSize, minimum: Int, maximum: Int?), height(ImageSize, minimum: Int, maximum: Int?)
   case tooManyPixels(ImageSize, maximum: Int)
-  /// A transformer would create a frame with more pixels than allowed.
   case transformTooLarge(ImageSize, frames: Int, maximum: Int)
   /// So many URLs of a host returned the same bytes that they count as a placeholder; `first` is one of the other URLs.
   case placeholder(urls: Int, host: String, first: String?)
-  /// The second request, which should show a CDN cache hit, failed.
   case secondRequest(failure: String)
   /// The second response shows no CDN cache hit; `evidence` is the header that shows something else.
   case noRemoteHit(evidence: String?)
@@ -46,7 +33,6 @@ package indirect enum FailureReason: Sendable, Hashable {
   case hostDown(failures: Int, last: ImageFailure)
   /// The host can't be reached directly, and the proxy that this variable of the environment names wasn't used.
   case unusedProxy(variable: String, ImageFailure)
-  /// A reason with text around it.
   case quoted(before: String, FailureReason, after: String)
 
   package var kind: FailureKind {
@@ -69,7 +55,6 @@ package indirect enum FailureReason: Sendable, Hashable {
     }
   }
 
-  /// Whether the image is good but can't be transformed.
   package var isUntransformable: Bool { if case .untransformable = self { true } else { false } }
 
   /// The finding without the setting: the start of a sentence.

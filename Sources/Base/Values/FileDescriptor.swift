@@ -4,7 +4,6 @@ package import Platform
 package struct FileDescriptor: ~Copyable, Sendable {
   package let number: Int32
 
-  /// Takes ownership of an open descriptor.
   package init(owning number: Int32) { self.number = number }
 
   deinit { close(number) }
@@ -17,7 +16,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
 }
 
 extension Timestamp {
-  /// When a file was last modified.
   package init(modified status: stat) {
     var status = status
     self.init(system_modified(&status))

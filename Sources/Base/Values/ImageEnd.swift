@@ -4,7 +4,6 @@ import Platform
 ///
 /// It verifies nothing else: an image that is complete may still be undecodable. Bytes after the end don't matter.
 package struct ImageEnd {
-  /// Whether the end has been seen.
   package enum Verdict: Sendable, Hashable {
     /// All bytes up to the image's end are here, or the body is text rather than an image.
     case reached
@@ -15,7 +14,6 @@ package struct ImageEnd {
   }
 
   private enum State {
-    /// The format is still unknown.
     case beginning
     case jpegData, jpegMarker, jpegSegment
     case pngChunk
@@ -25,7 +23,6 @@ package struct ImageEnd {
     case svg
     /// The end is reached once nothing is left to skip.
     case ended
-    /// The structure violates the format.
     case broken
     case unknowable
   }
@@ -41,7 +38,6 @@ package struct ImageEnd {
 
   package init() {}
 
-  /// Adds the next bytes.
   package mutating func add(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -93,7 +89,6 @@ package struct ImageEnd {
     part.removeAll(keepingCapacity: true)
   }
 
-  /// Reads the completed part.
   private mutating func read() {
     if case .beginning = state {
       // A longer comment or document type may precede the first element of an SVG.

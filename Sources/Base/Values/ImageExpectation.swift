@@ -1,12 +1,10 @@
 /// What a list says about an image; parts that are nil aren't checked.
 package struct ImageExpectation: Sendable, Hashable {
-  /// The SHA-256 of the body.
   package var sha256: [UInt8]?
   /// In pixels, as reports show it.
   package var width: UInt32?
   /// In pixels, as reports show it.
   package var height: UInt32?
-  /// The size of the body.
   package var bytes: UInt64?
   package var format: ImageFormat?
 

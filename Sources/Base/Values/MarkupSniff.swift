@@ -102,7 +102,6 @@ extension ByteView {
   /// The offset of the text, after a UTF-8 byte order mark if there is one.
   var textStart: Int { bigEndian16(at: 0) == 0xEFBB && byte(at: 2) == 0xBF ? 3 : 0 }
 
-  /// Whether that tag begins at `offset`, ignoring case, and its name ends there.
   fileprivate func isTag(_ lowercased: StaticString, at offset: Int) -> Bool {
     matchesIgnoringCase(lowercased, at: offset) && isEndOfName(at: offset + lowercased.utf8CodeUnitCount)
   }

@@ -1,4 +1,3 @@
-/// A slot of a ``ProbedTable``.
 @usableFromInline
 package protocol ProbedSlot: Sendable {
   var isFree: Bool { get }

@@ -2,7 +2,6 @@ internal import CCrypto
 
 /// The SHA-256 (FIPS 180-4) of bytes that arrive in parts; one thread uses it at a time.
 package final class SHA256Stream {
-  /// The length of a digest.
   package static let byteCount = 32
 
   private let context: OpaquePointer
@@ -26,7 +25,6 @@ package final class SHA256Stream {
   }
 }
 
-/// Returns the SHA-256 of `bytes`.
 package func sha256(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
   let stream = SHA256Stream()
   stream.append(bytes)

@@ -2,7 +2,6 @@ import Platform
 
 /// A file of which only the beginning and some pieces further on are available.
 package struct SparseFile: Sendable, Equatable {
-  /// Bytes from an offset on.
   package struct Piece: Sendable, Equatable {
     package var offset: Int
     package var bytes: [UInt8]
@@ -12,9 +11,7 @@ package struct SparseFile: Sendable, Equatable {
     package var end: Int { offset + bytes.count }
   }
 
-  /// The bytes from the start.
   package var prefix: [UInt8]
-  /// The pieces after it, in ascending order.
   package var pieces: [Piece]
 
   package init(prefix: [UInt8], pieces: [Piece] = []) { (self.prefix, self.pieces) = (prefix, pieces) }

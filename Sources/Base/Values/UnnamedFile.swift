@@ -2,7 +2,6 @@ import Platform
 
 /// An unlinked file; its storage is freed with its descriptor.
 package final class UnnamedFile: Sendable {
-  /// The descriptor for reading and writing.
   package let descriptor: Int32
 
   /// Creates an empty file in that folder.
@@ -18,7 +17,6 @@ package final class UnnamedFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Appends `bytes`.
   package func append(_ bytes: UnsafeRawBufferPointer) throws(UnnamedFileError) {
     guard writeAll(bytes, to: descriptor) else { throw UnnamedFileError() }
   }
@@ -28,7 +26,6 @@ package final class UnnamedFile: Sendable {
   }
 }
 
-/// Why the file couldn't be created or written.
 package struct UnnamedFileError: Error {
   package let code = errno
   package var reason: String { errorSentence(code) }

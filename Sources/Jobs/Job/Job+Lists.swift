@@ -32,10 +32,8 @@ extension Job {
       list = URLList(source, name: source == .standardInput ? "stdin" : path.written)
     }
 
-    /// Creates a list that is fetched from `url`.
     package init(_ url: BaseURL) { list = URLList(.url(url), name: url.shown) }
 
-    /// Creates a list of entries in the job itself.
     package init(_ entries: [URLList.InlineEntry]) { list = URLList(.inline(entries), name: "urls") }
 
     /// Creates the list that a command line names: a path or a glob, relative to the current folder, or `-` for

@@ -7,31 +7,24 @@ package import Lists
 
 // Options of a job that combine those of several modules, grouped like the job file's sections.
 extension Job {
-  /// The order, concurrency and rates of requests.
   package struct Prefetch: Sendable {
     /// The order for each priority; LIFO reverses across lists, too.
     package var order = EntryOrder.fifo
-    /// The limits of concurrency and rates.
     package var limits = DownloadLimits(concurrency: 32)
     /// The time limit of the whole job; nil for none.
     package var deadline: Duration?
   }
 
-  /// The cache, its limits and freshness rules, and how it is used.
   package struct Cache: Sendable {
-    /// The limits of the memory layer; nil for none.
     package struct Memory: Sendable, Hashable {
       /// The maximum size of pixels in bytes.
       package var maxCost: Int? = 256 << 20
-      /// The maximum number of images.
       package var maxCount: Int?
     }
 
     /// The cache on disk, including the absolute path of its folder.
     package var disk = ImageCache.Configuration(directory: "")
-    /// How it is read and written.
     package var mode = CacheMode.use
-    /// The layer of decoded images. Default: nil, none.
     package var memory: Memory?
     /// More caches to look in, in order.
     package var readOnly: [JobPath] = []
@@ -41,7 +34,6 @@ extension Job {
     package var verifiesHits = false
   }
 
-  /// The rules for good images.
   package struct Verify: Sendable {
     /// The handling of an image that a host returns for at least ten URLs: the same bytes at different URLs, typical of
     /// soft 404s.
@@ -59,7 +51,6 @@ extension Job {
       case fail
     }
 
-    /// The rules for one image, as the user set them.
     package var rules = VerificationRules()
     package var placeholders = Placeholders.report
   }
@@ -81,7 +72,6 @@ extension Job {
     }
   }
 
-  /// The transformation of stored images.
   package struct Transform: Sendable, Hashable {
     /// A size in pixels; without width and height, images keep their size.
     package struct Resize: Sendable, Hashable {
@@ -100,7 +90,6 @@ extension Job {
 
     package var resize = Resize()
     package var encoding = TransformEncoding()
-    /// Whether the original is stored, too.
     package var keepsOriginal = false
   }
 }
@@ -113,7 +102,6 @@ package func currentFolder() -> String {
 }
 
 extension Job {
-  /// The requests, the time limits, and the rules for good responses.
   package struct Request: Sendable {
     /// A named set of headers with which each entry is fetched once; they replace the job's headers of the same names.
     package struct Variant: Sendable, Hashable {
@@ -137,7 +125,6 @@ extension Job {
     package struct TLSFiles: Sendable {
       /// Certificates that are trusted instead of the system's; nil for the system's.
       package var caFile: JobPath?
-      /// The client certificate; nil for none.
       package var clientCertificate: JobPath?
       /// Its key; nil if it is in the same file.
       package var clientKey: JobPath?
@@ -171,8 +158,6 @@ extension Duration {
   package static let unlimited = Duration.seconds(20 * 86_400) + .microseconds(1)
 }
 
-/// The version of prewarm, for reports and the `User-Agent` header.
 package enum PrewarmVersion {
-  /// The semantic version.
   package static let current = "0.1.0"
 }

@@ -14,15 +14,10 @@ package struct Job: Sendable {
   package var description = ""
   /// The job file's path as given; nil for a job made from the command line alone.
   package var file: String?
-  /// The lists of URLs, in order.
   package var manifests: [List] = []
-  /// The order, concurrency and rates of requests.
   package var prefetch = Prefetch()
-  /// The requests, and the rules for good responses.
   package var request = Request()
-  /// The cache, its limits, and its freshness rules.
   package var cache = Cache()
-  /// The rules for good images.
   package var verify = Verify()
   /// The transformation of stored images. Default: nil, which stores the original.
   package var transform: Transform?
@@ -35,7 +30,6 @@ package struct Job: Sendable {
   package var shard: Shard?
   /// The shard's entries, if a plan has divided them; nil: the lists are read.
   var plannedEntries: PlannedEntries?
-  /// The rules for the delivery of good images.
   package var lint = Lint()
   /// The limits beyond which the exit status is 2.
   package var failOn = FailOn()
@@ -57,12 +51,10 @@ package struct Job: Sendable {
     return limits
   }
 
-  /// Creates a job without a name and lists, with the defaults of the job file.
   init() {}
 }
 
 extension Job {
-  /// A report and its destination.
   package struct ReportTarget: Sendable, Hashable {
     package enum Destination: Sendable, Hashable {
       case standardOutput
@@ -97,12 +89,10 @@ extension Job {
 
 /// A path as the user wrote it, and the folder that it is relative to.
 package struct JobPath: Sendable, Hashable {
-  /// The path as written.
   package var written: String
   /// The absolute path of the folder: the job file's, or the current one for paths of the command line.
   package var folder: String
 
-  /// Creates a path that is relative to `folder` unless absolute.
   package init(_ written: String, in folder: String) {
     self.written = written
     self.folder = folder

@@ -53,7 +53,6 @@ private let advice = "give each its own file, or run the jobs separately"
 
 private struct JobOutput {
   let path: JobPath
-  /// The report and its job.
   let title: String
 }
 
@@ -68,7 +67,6 @@ extension Job {
     }
   }
 
-  /// The files that a run reads, with descriptions.
   fileprivate var inputs: [(path: String, title: String)] {
     let others = [
       (baseline?.absolute, "fail-on.baseline"), (request.tls.caFile?.absolute, "request.tls.ca-file"),

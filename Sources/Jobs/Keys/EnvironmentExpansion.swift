@@ -4,12 +4,10 @@
 struct EnvironmentExpansion {
   /// The text with variables filled in; it may contain secrets.
   private(set) var text = ""
-  /// Whether any variable was filled in.
   private(set) var hasVariables = false
   /// The invalid parts of the text, each with a message.
   private(set) var problems: [(part: String, message: String)] = []
 
-  /// Fills in `written` from `environment`.
   init(_ written: String, environment: [String: String]) {
     var rest = written[...]
     while let dollar = rest.firstIndex(of: "$") {

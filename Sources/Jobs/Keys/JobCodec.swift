@@ -34,7 +34,6 @@ struct JobCodec<Value>: Sendable {
     return nil
   }
 
-  /// Returns a codec of another type.
   func map<Other>(_ to: @escaping @Sendable (Value) -> Other, from: @escaping @Sendable (Other) -> Value) -> JobCodec<Other> {
     JobCodec<Other>(form, { value($1, $0).map(to) }, text: { text(from($0)) })
   }
@@ -271,7 +270,6 @@ extension JobCodec where Value: Equatable & Sendable {
 }
 
 extension JobCodec {
-  /// A value, or a word for none.
   static func or<Wrapped>(_ word: String, _ other: JobCodec<Wrapped>) -> JobCodec where Value == Wrapped? {
     JobCodec(
       other.form.or(word),

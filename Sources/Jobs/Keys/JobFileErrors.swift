@@ -1,9 +1,7 @@
 internal import Base
 
-/// An error in a job, with its location.
 package struct JobFileError: Error, Sendable, CustomStringConvertible {
   enum Location: Sendable {
-    /// In the job file.
     case file(YAMLLocation)
     /// In an option of the command line, as typed.
     case option(String)
@@ -46,16 +44,13 @@ package struct JobFileError: Error, Sendable, CustomStringConvertible {
 
 /// All errors of a job: those of the file in their order, then those of the command line.
 package struct JobFileErrors: Error, Sendable, CustomStringConvertible {
-  /// Never empty.
   package let errors: [JobFileError]
 
-  /// Creates errors of one or more jobs, which keep their order.
   package init(_ errors: [JobFileError]) {
     precondition(!errors.isEmpty, "no errors")
     self.errors = errors
   }
 
-  /// Creates the error of a whole file.
   init(_ path: String, _ message: String) { self.init([JobFileError(location: .path(path), message: message, secrets: [])]) }
 
   /// All errors for a terminal, each with its line and carets, and their number; ends with a newline.
@@ -114,7 +109,6 @@ final class JobFileErrorList {
     add(message, at: range.start == range.end ? key.location : node.location)
   }
 
-  /// Adds an error at the first character of a node.
   func add(_ message: String, atStartOf node: YAMLNode) {
     var location = node.location
     location.range.end = location.range.start
@@ -161,7 +155,6 @@ extension YAMLLocation {
 ///
 /// Values of environment variables aren't in the file, so its lines can't show them.
 enum JobSecrets {
-  /// The ranges of all secrets below `node`.
   static func ranges(in node: YAMLNode) -> [SourceRange] {
     switch node.content {
     case .scalar(let scalar): holdsSecret(scalar.text) ? [node.location.range] : []

@@ -19,7 +19,6 @@ package struct JobForm: Sendable {
 
   typealias Schema = [JSONTree.Member]
 
-  /// Keys below it.
   static let section = JobForm(expectation: "keys below it", synopsis: "")
 
   /// A single value, or a variable with it.
@@ -95,7 +94,6 @@ package struct JobForm: Sendable {
     return form
   }
 
-  /// A list of values of this form.
   var list: JobForm {
     let schema: Schema = [("type", .string("array")), ("items", .object(schema))]
     return with("a list, each item \(expectation)", "[\(synopsis)]", [schema])
@@ -123,7 +121,6 @@ package struct JobForm: Sendable {
     )
   }
 
-  /// The schema of a value.
   var schema: Schema { schemas.count == 1 ? schemas[0] : [("anyOf", .array(schemas.map { .object($0) }))] }
 
   /// `a`, `a or b`, `a, b or c`.
@@ -142,7 +139,6 @@ package struct JobForm: Sendable {
   }
 }
 
-/// The form of a text.
 struct JobTextForm: Sendable {
   let form: JobForm
   let accepts: @Sendable (String) -> Bool
@@ -188,7 +184,6 @@ struct JobTextForm: Sendable {
   )
   /// A glob over the URL's path, or `re:` and an expression over the URL.
   static let pattern = JobTextForm("a glob over the URL's path, or re: and a regular expression", "GLOB or re:EXPRESSION")
-  /// An entry of a list.
   static let entry = JobTextForm("text", "URL")
   /// The name of a query parameter: the characters of a query in normal form except `&` and `=` (RFC 3986, section 3.4); others are
   /// percent-encoded.

@@ -41,7 +41,6 @@ private struct ReferencePage {
 
   init(isAdvanced: Bool) { self.isAdvanced = isAdvanced }
 
-  /// Adds the keys of the section at `path`.
   mutating func section(_ path: String, indent: String) {
     for key in keys(at: path) { line(of: key, indent: indent) }
   }

@@ -135,7 +135,6 @@ extension JobCodec<Duration> {
 }
 
 extension JobCodec<JobPath?> {
-  /// A path, or a section.
   fileprivate static var junit: JobCodec {
     let path = JobCodec.given(.path)
     let form = path.form.orSection(example: "{path: reports/junit.xml, successes: true}")

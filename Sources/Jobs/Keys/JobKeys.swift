@@ -16,7 +16,6 @@ package struct JobKey: Sendable {
   }
 
   package enum Kind: Sendable {
-    /// Keys below it.
     case section
     /// A list of mappings with the keys at `path[]`; each has exactly one of the named keys.
     case entries(exactlyOneOf: [String], minimum: Int)
@@ -40,7 +39,6 @@ package struct JobKey: Sendable {
   }
   /// Creates the optional part of a job that the keys below set.
   private(set) var open: @Sendable (inout Job) -> Void = { _ in }
-  /// Removes all items from a list of mappings.
   private(set) var clear: @Sendable (inout Job) -> Void = { _ in }
   /// Returns the value as YAML without secrets; keys of list items read the last item.
   private(set) var text: @Sendable (Job) -> String = { _ in "" }
@@ -115,16 +113,13 @@ package struct JobKey: Sendable {
   /// The key as written in its section: the last part of the path.
   package var name: String { path.keyName }
 
-  /// The path of the section; empty for the job itself.
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 
-  /// The default as a node; nil if there is none.
   var defaultNode: YAMLNode? { defaultText.map { JobKeys.node($0, of: path) } }
 }
 
 /// Every key of the job file, described once: the reader, validation, references, the JSON Schema and digests use this table.
 package enum JobKeys {
-  /// All keys, in the order of the key reference.
   package static let all: [JobKey] =
     job + manifests + listFilters + prefetch + request + connection + cache + verify + transform + blacklist + report + lint
     + failOn
@@ -134,7 +129,6 @@ package enum JobKeys {
 
   package static func key(at path: String) -> JobKey? { all.first { $0.path == path } }
 
-  /// Parses YAML from the description of the key at `path`.
   static func node(_ text: String, of path: String) -> YAMLNode {
     do {
       return try YAMLDocument(parsing: Array(text.utf8), name: "the description of \(path)").root

@@ -17,7 +17,6 @@ package struct JobOverride: Sendable {
   /// Whether it resets the key to its default and ignores the job file at `path`.
   private(set) var removes = false
 
-  /// Creates an override with a value in YAML.
   package init(path: String, value: String, origin: String, appends: Bool = false) {
     self.path = path
     self.value = value
@@ -32,7 +31,6 @@ package struct JobOverride: Sendable {
     typed = text
   }
 
-  /// Creates an override of an option without a value.
   package init(flag: String, path: String, value: String) {
     self.init(path: path, value: value, origin: flag)
     typed = nil
@@ -75,7 +73,6 @@ package struct JobOverride: Sendable {
     return path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Creates an override from `KEY=VALUE`; nil without `=` or a key.
   package init?(setting: String) {
     guard let equals = setting.firstIndex(of: "="), equals != setting.startIndex else { return nil }
     let path = String(setting[..<equals])
@@ -140,13 +137,11 @@ struct JobOverrideMerge {
   /// The texts of the defaults that lists started with.
   private var defaults: [SourceText] = []
 
-  /// Merges `overrides` into `root`, in order.
   init(_ overrides: [JobOverride], over root: YAMLNode) {
     self.root = root
     for override in overrides where !override.yields || !Self.has(override.path, root) { apply(override) }
   }
 
-  /// Whether the tree has a node at a dotted path.
   private static func has(_ path: String, _ root: YAMLNode) -> Bool {
     let found = path.split(separator: ".").reduce(Optional(root)) { node, name in
       node?.mapping?[String(name)]

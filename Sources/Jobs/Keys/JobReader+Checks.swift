@@ -189,7 +189,6 @@ extension JobReader {
     job.verify.rules.depth == .none && !job.verify.rules.isStrict && job.transform == nil && job.cache.memory == nil
   }
 
-  /// The keys that require image headers.
   private var headerRules: SetKeys {
     let rules = job.verify.rules
     return [
@@ -264,7 +263,6 @@ extension JobReader {
 
   private func report(_ error: InvalidTemplate, template: YAMLNode, variables: YAMLNode?, of manifest: Job.List) {
     let text = template.scalar?.text ?? ""
-    /// Adds an error at the name of a variable.
     func add(_ message: String, atVariable name: String) {
       let key = variables?.mapping?.pairs.first { $0.key.scalar?.text == name }?.key
       errors.add(message, at: key ?? template)

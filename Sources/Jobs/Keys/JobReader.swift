@@ -18,7 +18,6 @@ struct JobReader {
     (self.environment, self.folder, self.isOfCommandLine, self.errors) = (environment, folder, isOfCommandLine, errors)
   }
 
-  /// Reads a whole job and checks for keys that exclude each other.
   mutating func read(_ root: YAMLNode) {
     section(root, at: "", "")
     checkAll()
@@ -167,7 +166,6 @@ struct JobReader {
 }
 
 extension YAMLNode {
-  /// The kind of node, for messages.
   var kindPhrase: String {
     switch content {
     case .scalar(let scalar): scalar.isNull ? "nothing" : "a single value"

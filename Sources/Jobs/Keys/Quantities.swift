@@ -13,7 +13,6 @@ package enum Quantities {
   /// Bytes of a size; nil for any other text.
   static func size(_ text: String) -> Int? { scaled(text, units: sizeUnits) }
 
-  /// Pixels; nil for any other text.
   static func pixels(_ text: String) -> Int? { scaled(text, units: pixelUnits) }
 
   /// A duration; nil for any other text, including a number without unit.
@@ -41,7 +40,6 @@ package enum Quantities {
     written(size, [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)], else: "")
   }
 
-  /// The number of pixels with its best unit, such as `100MP`.
   static func text(pixels: Int) -> String {
     written(pixels, [("GP", 1_000_000_000), ("MP", 1_000_000), ("KP", 1_000)], else: "")
   }

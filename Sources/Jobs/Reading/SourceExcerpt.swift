@@ -3,7 +3,6 @@
 /// A long line is cut to a window around the carets; tabs and control characters are replaced by one cell each, and wide characters
 /// (East Asian, emoji) count two cells.
 struct SourceExcerpt: Sendable, Equatable {
-  /// The line's number, starting at 1.
   let lineNumber: Int
   /// The line, or the part of it around the carets.
   let line: String
@@ -12,7 +11,6 @@ struct SourceExcerpt: Sendable, Equatable {
   /// `^`, then a `~` for each further cell of the range on its first line.
   let carets: String
 
-  /// The maximum number of cells shown of a line.
   static let maximumWidthCells = 120
 
   /// Creates an excerpt at `location`; nil if the text has no such line.

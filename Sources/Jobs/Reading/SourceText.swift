@@ -1,11 +1,8 @@
 /// A position in a text: line and column, both starting at 1; a column is a character (a Unicode scalar).
 struct SourcePosition: Sendable, Comparable, Hashable {
-  /// Starting at 1.
   var line: Int
-  /// Starting at 1, in characters.
   var column: Int
 
-  /// Compares by the order in the text.
   static func < (left: SourcePosition, right: SourcePosition) -> Bool {
     (left.line, left.column) < (right.line, right.column)
   }
@@ -13,9 +10,7 @@ struct SourcePosition: Sendable, Comparable, Hashable {
 
 /// A range of a text, from `start` up to but not including `end`.
 struct SourceRange: Sendable, Hashable {
-  /// The first character.
   var start: SourcePosition
-  /// The position after the last character.
   var end: SourcePosition
 }
 
@@ -62,7 +57,6 @@ final class SourceText: Sendable {
   }
 }
 
-/// A range of a text.
 struct YAMLLocation: Sendable {
   var source: SourceText
   var range: SourceRange

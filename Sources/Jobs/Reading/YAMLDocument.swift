@@ -5,9 +5,7 @@ internal import CYAML
 /// It is libyaml's YAML (1.1), without types: every scalar is text for the caller to interpret. Aliases are resolved within
 /// ``YAMLLimits``; merge keys (`<<`) are ordinary keys.
 struct YAMLDocument: Sendable {
-  /// The text, for showing errors found later.
   let source: SourceText
-  /// The value of the whole document.
   let root: YAMLNode
 
   /// Parses UTF-8 text that contains exactly one document; a byte order mark at its start is skipped.
@@ -100,7 +98,6 @@ private struct TreeBuilder {
 struct YAMLError: Error, Sendable, CustomStringConvertible {
   /// One sentence, without the location; libyaml's own words for syntax errors.
   let message: String
-  /// The location of the error.
   let location: YAMLLocation
 
   init(_ message: String, in source: SourceText, at position: SourcePosition) {
@@ -109,7 +106,6 @@ struct YAMLError: Error, Sendable, CustomStringConvertible {
     location = YAMLLocation(source: source, range: SourceRange(start: position, end: next))
   }
 
-  /// `name:line:column: message`.
   var description: String { "\(location.label): \(message)" }
 }
 

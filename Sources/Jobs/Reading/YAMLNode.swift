@@ -2,7 +2,6 @@
 ///
 /// An alias is replaced by its node, with the location of that.
 struct YAMLNode: Sendable {
-  /// The content of a node.
   enum Content: Sendable {
     case scalar(YAMLScalar)
     case sequence([YAMLNode])
@@ -14,24 +13,20 @@ struct YAMLNode: Sendable {
   var tag: String?
   var location: YAMLLocation
 
-  /// Creates a node at a location.
   init(_ content: Content, tag: String? = nil, location: YAMLLocation) {
     self.content = content
     self.tag = tag
     self.location = location
   }
 
-  /// The scalar; nil for other kinds.
   var scalar: YAMLScalar? {
     if case .scalar(let scalar) = content { scalar } else { nil }
   }
 
-  /// The items; nil if it isn't a sequence.
   var sequence: [YAMLNode]? {
     if case .sequence(let items) = content { items } else { nil }
   }
 
-  /// The mapping; nil for other kinds.
   var mapping: YAMLMapping? {
     if case .mapping(let mapping) = content { mapping } else { nil }
   }
@@ -44,7 +39,6 @@ struct YAMLScalar: Sendable, Hashable {
   /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` null.
   var isPlain: Bool
 
-  /// Creates a scalar with that text.
   init(_ text: String, isPlain: Bool) {
     self.text = text
     self.isPlain = isPlain
@@ -56,17 +50,13 @@ struct YAMLScalar: Sendable, Hashable {
 
 /// The pairs of a mapping in the order of the text, including duplicates.
 struct YAMLMapping: Sendable {
-  /// A key and its value.
   struct Pair: Sendable {
-    /// The key, which may be any node.
     var key: YAMLNode
     var value: YAMLNode
   }
 
-  /// Keys and values in order.
   var pairs: [Pair]
 
-  /// Creates a mapping from pairs.
   init(_ pairs: [Pair]) { self.pairs = pairs }
 
   subscript(key: String) -> YAMLNode? { pairs.first { $0.key.scalar?.text == key }?.value }

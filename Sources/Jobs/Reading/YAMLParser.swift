@@ -71,7 +71,6 @@ final class YAMLParser {
     }
   }
 
-  /// libyaml's own message and position.
   private func failure() -> YAMLError {
     let state = parser.pointee
     let lines = [state.context_mark, state.problem_mark].map { Int($0.line) + 1 }
@@ -97,7 +96,6 @@ final class YAMLParser {
     return nil
   }
 
-  /// The maximum number of characters of a line in a message.
   private static let maximumShownCharacters = 80
 
   private func position(ofByte offset: Int) -> SourcePosition {
@@ -107,7 +105,6 @@ final class YAMLParser {
 }
 
 extension SourcePosition {
-  /// libyaml counts lines and columns from 0.
   init(_ mark: yaml_mark_t) { self.init(line: mark.line + 1, column: mark.column + 1) }
 }
 

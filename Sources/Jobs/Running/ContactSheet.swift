@@ -10,7 +10,6 @@ import Reports
 /// thread makes its picture at once. At most 16 MiB wait for that thread, or one larger image. In total, the sheet takes at most
 /// 64 MiB, or 48 MiB and an image of `request.max-bytes`.
 final class ContactSheet: ImageObserver {
-  /// The limit of images per reason.
   static let largestCount = 12
   /// The limit of memory, in bytes, for an image that is kept until the end.
   static let keptBytes = 1 << 20
@@ -35,7 +34,6 @@ final class ContactSheet: ImageObserver {
     var thumbnail: Thumbnail?
   }
 
-  /// An image that waits for its picture.
   fileprivate struct Work: Sendable {
     let number: UInt64
     let reason: Thumbnail.Reason
@@ -53,7 +51,6 @@ final class ContactSheet: ImageObserver {
     var isClosed = false
   }
 
-  /// The limit of images per reason in this run.
   private let countOfEach: Int
   private let findsHeavy: Bool
   private let maker: PictureMaker
@@ -83,7 +80,6 @@ final class ContactSheet: ImageObserver {
 
   fileprivate static func makeSightings() -> DuplicateIndex { DuplicateIndex(keepsURLs: false, maximumSlots: sightingSlots) }
 
-  /// How many files it may keep open.
   var openFiles: Int { countOfEach * Thumbnail.Reason.allCases.count }
 
   // MARK: Received images
@@ -182,7 +178,6 @@ final class ContactSheet: ImageObserver {
       + placeholders.compactMap { $0.shown(in: found) }
   }
 
-  /// The processor time of the calling thread.
   static func processorTime() -> MonotonicInstant {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -203,7 +198,6 @@ extension ContactSheet.State {
     return sighting.isPlaceholder || image.failure != nil
   }
 
-  /// Whether an image of this size may wait for its picture.
   fileprivate func mayWait(_ bytes: Int) -> Bool { waitingBytes == 0 || waitingBytes + bytes <= ContactSheet.waitingBytes }
 
   fileprivate func index(of number: UInt64, _ reason: Thumbnail.Reason) -> Int? {
@@ -253,7 +247,6 @@ extension ArrivedImage {
 }
 
 extension Placeholder {
-  /// Its picture among `thumbnails`, with its first URL.
   fileprivate func shown(in thumbnails: [Thumbnail]) -> Thumbnail? {
     guard var thumbnail = thumbnails.first(where: { $0.checksum == checksum }) else { return nil }
     thumbnail.url = firstURL

@@ -33,7 +33,6 @@ extension Job {
     return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
   }
 
-  /// The job that requests entries only in that way.
   func asking(_ variant: RequestVariant) -> Job {
     var job = self
     for header in request.variants.first(where: { $0.name == variant.name })?.headers ?? [] {
@@ -62,15 +61,12 @@ extension DownloadOptions {
 
 /// One way in which a job requests an entry, with its identity in caches and reports.
 package struct EntryRequest: Sendable {
-  /// The names of its variant and edge.
   package let variant: RequestVariant
   /// The identity of the unchanged image in caches.
   package let identity: [UInt8]
   /// The identity of the transformed image in caches; nil if the job stores images unchanged.
   package let transformedIdentity: [UInt8]?
-  /// The command that repeats its request.
   package let curl: CurlCommand
-  /// The job that requests entries only in this way.
   package let job: Job
 }
 

@@ -25,9 +25,7 @@ final class JobExecution: PrefetchDelegate {
   private let isDryRun: Bool
   /// Called with the URL of every entry that a dry run would fetch; nil in other runs, and if nothing would be fetched.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
-  /// The number of the context's variants, each requested instead of the plain one; 0 if it has none.
   private let variants: Int
-  /// The absolute path of the job file; nil if there is none.
   private let jobFile: String?
   /// The number of lists that the report knows; sitemaps of an index are added as they are named.
   private var knownManifests = 0

@@ -12,7 +12,6 @@ import Synchronization
 final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
   private struct State {
     var downloader: ImageDownloader?
-    /// Created with the first list.
     var client: DownloadClient?
     var writer: WorkerThread?
     var fetches: [UInt64: Fetch] = [:]
@@ -30,7 +29,6 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
     var isSubmitted = false
   }
 
-  /// Work of this object's thread.
   private enum Work {
     /// Look for a copy before the fetch with that number.
     case start(UInt64)
@@ -227,7 +225,6 @@ final class SpooledFetch: ListFetch, Sendable {
     }
   }
 
-  /// Discards all bytes, since the transfer restarts.
   func restart() { state.withLock { $0.file = nil } }
 
   /// Ends the fetch after all bytes have arrived, and returns them; nil if it has failed.
@@ -239,12 +236,10 @@ final class SpooledFetch: ListFetch, Sendable {
     return file
   }
 
-  /// Ends the fetch with these bytes.
   func finish(_ bytes: any FetchedBytes, contentType: String?, finalURL: [UInt8]?) {
     end(.fetched(FetchedList(bytes: bytes, contentType: contentType, finalURL: finalURL.flatMap(Self.base))))
   }
 
-  /// Ends the fetch with that error.
   func fail(_ sentence: String) { end(.failed(sentence)) }
 
   private func end(_ outcome: ListFetchOutcome) {
@@ -262,11 +257,9 @@ final class SpooledFetch: ListFetch, Sendable {
   }
 }
 
-/// A list that couldn't be requested.
 final class FailedFetch: ListFetch {
   let outcome: ListFetchOutcome?
 
-  /// Creates a fetch that failed with that error.
   init(_ sentence: String) { outcome = .failed(sentence) }
 
   /// None, since no wait is needed.

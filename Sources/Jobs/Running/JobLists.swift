@@ -126,6 +126,5 @@ extension Job {
     return ListError(manifest: error.manifest, line: error.line, message: Self.namingOptions(error.message))
   }
 
-  /// The absolute path of the job file; nil if there is none.
   var absoluteFile: String? { file.map { JobPath($0, in: currentFolder()).normalized } }
 }

@@ -9,7 +9,6 @@ package final class JobReports {
   package let warnings: [String]
   /// The maximum number of failures in reports.
   let listedFailures: Int
-  /// The job's reports, in order.
   let writers: [any ReportWriter]
 
   /// Reads the baseline, then opens the reports; existing files stay unchanged.
@@ -55,7 +54,6 @@ package final class JobReports {
   /// The reports that record a row for each entry.
   var journals: [any ReportJournal] { writers.compactMap(\.journal) }
 
-  /// The reports, one sentence each, for logs.
   var notes: [String] {
     writers.isEmpty ? [] : job.reports.map { "report \($0.format.rawValue) to \($0.destination.path)" }
   }
@@ -69,7 +67,6 @@ package final class JobReports {
     }
   }
 
-  /// Finishes the reports; returns the errors of those that couldn't be written.
   package func write(_ report: FinishedReport) -> [ReportError] {
     writers.compactMap { writer in
       do throws(ReportError) {

@@ -10,7 +10,6 @@ package final class JobRunner {
   private let version: String
   private let control: RunControl
   private let time: TimeSource
-  /// The clock that measures the time for pictures.
   var pictureClock: () -> MonotonicInstant = ContactSheet.processorTime
   /// The memory layers of earlier jobs: jobs with the same limits share one.
   private var memories: [Job.Cache.Memory: ImageMemory] = [:]
@@ -67,13 +66,11 @@ package final class RunControl: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a control that stops nothing yet.
   package init() {}
 
   /// The signal that requested the stop; nil if there was none.
   package var signal: Int32? { state.withLock { $0.signal } }
 
-  /// Whether a run is in progress.
   package var isRunning: Bool { state.withLock { $0.run != nil } }
 
   package var interruption: Interruption? { signal.map { $0 == SIGINT ? .interrupt : .terminate } }

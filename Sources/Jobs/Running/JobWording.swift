@@ -37,7 +37,6 @@ struct JobWording: Wording {
 }
 
 extension CacheError {
-  /// The error as a sentence with the job's keys.
   package var jobSentence: String {
     switch self {
     case .diskFull(let path): "no space left for the cache at \(path); free disk space, or set cache.max-size"
@@ -49,7 +48,6 @@ extension CacheError {
 }
 
 extension ImageFailure {
-  /// The failure as a sentence with the job's keys.
   var jobSentence: String { reason.map(JobWording().sentence) ?? message }
 }
 

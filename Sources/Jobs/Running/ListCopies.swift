@@ -26,7 +26,6 @@ final class ListCopies: Sendable {
   private let maximumBytes: Int
   private let state = Mutex(State())
 
-  /// The copies in the folder of `cache`.
   init(in cache: ImageCache, maximumBytes: Int = ListCopies.maximumBytes) {
     folder = "\(cache.path)/lists"
     hasher = cache.credentialHasher
@@ -48,7 +47,6 @@ final class ListCopies: Sendable {
     return Array(texts.joined(separator: "\n").utf8).withRawBytes { String(decoding: hasher.digest($0), as: UTF8.self) }
   }
 
-  /// Returns the copy with that name; nil if there is none, or if it is damaged.
   func copy(named name: String) -> ListCopy? {
     let descriptor = open(path(name), O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -57,7 +55,6 @@ final class ListCopies: Sendable {
     return nil
   }
 
-  /// Records that a copy was used.
   func touch(_ name: String) { utimensat(AT_FDCWD, path(name), nil, 0) }
 
   /// Keeps a copy of a fetched list if the server allows it and can be asked later.
@@ -154,7 +151,6 @@ final class ListCopy: FetchedBytes {
   private let file: FileDescriptor
   var descriptor: Int32 { file.number }
 
-  /// Returns nil if the file isn't a copy, or is damaged.
   init?(_ file: consuming FileDescriptor) {
     let number = file.number
     let header = [UInt8](unsafeUninitializedCapacity: Self.maximumHeaderBytes) { block, count in

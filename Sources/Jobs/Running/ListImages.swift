@@ -20,7 +20,6 @@ package final class ListImages: Sequence, IteratorProtocol {
   /// The remaining images of the entry before ``index``, in reverse order.
   private var waiting: [FlatImage] = []
 
-  /// The number of invalid URLs so far.
   package private(set) var invalidLines = 0
   /// The reason why reading the lists failed; nil if it didn't.
   package private(set) var failure: JobError?
@@ -59,7 +58,6 @@ package final class ListImages: Sequence, IteratorProtocol {
     try manifests.fetching(with: manager.downloader, body)
   }
 
-  /// Warnings about the lists, one sentence each.
   package var warnings: [String] { manifests.source.warnings }
 
   /// Returns the next image; nil at the end, or if reading the lists failed.
@@ -107,7 +105,6 @@ package final class ListImages: Sequence, IteratorProtocol {
 }
 
 extension Job {
-  /// The job that reads its lists in file order.
   fileprivate var inOrder: Job {
     var job = self
     job.prefetch.order = .fifo

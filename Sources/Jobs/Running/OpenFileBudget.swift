@@ -16,7 +16,6 @@ struct OpenFileBudget {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Reads the current limit.
   init() {
     var limit = rlimit()
     let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0

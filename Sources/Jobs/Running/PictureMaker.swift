@@ -8,9 +8,7 @@ import Reports
 /// An SVG is its own picture, since there is no coder for its pixels. As an image of a page it runs no scripts and loads nothing (SVG 2,
 /// section 2.7, "secure animated mode").
 struct PictureMaker: Sendable {
-  /// The maximum size of a picture in pixels.
   static let box = ImageSize(width: 160, height: 120)
-  /// The limit of a picture in bytes.
   static let maximumBytes = 6 << 10
   static let format = ImageFormat.webp
   /// The limit of incomplete images in pixels, since they are decoded in full size.

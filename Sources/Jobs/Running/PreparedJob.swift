@@ -11,7 +11,6 @@ package final class PreparedJob {
   package let job: Job
   /// The cache; nil if the job bypasses it, or a read-only run finds none.
   let cache: ImageCache?
-  /// More caches to look in.
   let readOnlyCaches: [ReadOnlyCache]
   let manifests: JobLists
   let reports: JobReports
@@ -80,7 +79,6 @@ package final class PreparedJob {
     return try open()
   }
 
-  /// The cache, if this run may write it.
   var writableCache: ImageCache? { Self.writable(cache) }
 
   private static func writable(_ cache: ImageCache?) -> ImageCache? { cache?.configuration.access == .readWrite ? cache : nil }
@@ -98,7 +96,6 @@ package final class PreparedJob {
   /// How many pages of sitemaps the run has read, one sentence each.
   package var pageNotes: [String] { manifests.source.notes }
 
-  /// Finishes the reports; returns the errors of those that couldn't be written.
   package func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }
 }
 
@@ -154,7 +151,6 @@ extension Job {
   }
 }
 
-/// The reason why a job couldn't start.
 package enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
   case manifest(ListError)
@@ -170,7 +166,6 @@ package enum JobError: Error, Sendable, CustomStringConvertible {
   /// The job requests several images per entry, but a file contains one.
   case severalImages(perEntry: Int)
 
-  /// The error as one sentence.
   package var description: String {
     switch self {
     case .cache(let error): error.jobSentence

@@ -2,7 +2,6 @@ import ImageDownloading
 import Base
 package import Reports
 
-/// Measures the speed of a run and estimates its remaining time.
 final class ProgressMeter {
   /// The least time between two updates.
   static let interval = Duration.milliseconds(100)
@@ -69,7 +68,6 @@ final class ProgressMeter {
 package protocol JobProgress: AnyObject {
   /// Called at most ten times per second while the job runs.
   func show(_ snapshot: ProgressSnapshot)
-  /// Removes the display; called when the job has ended.
   func end()
 }
 

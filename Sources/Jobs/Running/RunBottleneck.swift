@@ -24,7 +24,6 @@ struct RunBottleneck {
     case processor = "cpu"
   }
 
-  /// The main bottleneck and its remedy; nil if there was none.
   let sentence: String?
   /// The shares of the run in which each part was the bottleneck, the largest first. In the rest of the run, work hadn't started or had
   /// finished.
@@ -67,7 +66,6 @@ extension RunBottleneck.Part {
 }
 
 extension Job {
-  /// The bottleneck and the remedy, as one sentence.
   func advice(against bottleneck: Bottleneck, peakRunning: Int, unreachable: FailureReason? = nil) -> String {
     let used = "\(min(peakRunning, prefetch.limits.concurrency)) of \(prefetch.limits.concurrency) transfers used"
     switch bottleneck {
@@ -110,7 +108,6 @@ extension Job {
       : "failed requests waited for their retries; lower request.backoff or request.retries"
   }
 
-  /// The remedy for an unreachable host; nil for another reason.
   private func advice(_ unreachable: FailureReason) -> String? {
     switch unreachable {
     case .unresolved(let name): "\(name) doesn't resolve; check the name and DNS"
@@ -120,13 +117,11 @@ extension Job {
     }
   }
 
-  /// The key that makes decoding cheaper.
   private var lighterVerification: String {
     if transform != nil { return "" }
     return verify.rules.isStrict ? ", or verify.strict: false" : verify.rules.depth == .full ? ", or verify.decode: header" : ""
   }
 
-  /// The key of the rate that limits the run.
   private var slowestRateKey: String {
     switch (prefetch.limits.rate, prefetch.limits.perHostRate) {
     case (_?, nil): "prefetch.rate"

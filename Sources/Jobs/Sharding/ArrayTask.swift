@@ -12,11 +12,9 @@ import Lists
 ///
 /// An empty variable counts as unset.
 struct ArrayTask {
-  /// The variable with the ``index``.
   private let variable: String
   /// From 1.
   private let index: Int
-  /// The number of tasks; nil if the scheduler doesn't set it.
   private let count: Count?
 
   private struct Count {

@@ -14,7 +14,6 @@ package struct ShardFolder: Sendable {
   package let path: String
   package let plan: ShardPlan
 
-  /// Opens a folder with a plan.
   package init(_ path: String) throws(ReportReadingError) {
     self.path = path
     plan = try ShardPlan(path: "\(path)/plan.json")
@@ -84,13 +83,11 @@ package struct ShardFolder: Sendable {
   }
 }
 
-/// Divides a job into shards.
 package struct ShardPlanner {
   /// A usual time of a request, since that of these is unknown; it decides only about the order of shards.
   private static let usualSeconds = 0.05
   private static let batchEntries = 4096
 
-  /// The whole job.
   package let job: Job
   private let text: [UInt8]
   private let rule: Shard.Rule

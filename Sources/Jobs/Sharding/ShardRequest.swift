@@ -27,7 +27,6 @@ package enum ShardRequest: Sendable, Hashable {
     }
   }
 
-  /// The selected shard in a process with these variables.
   package func number(environment: [String: String]) throws(ShardError) -> ShardNumber {
     switch self {
     case .numbered(let number): number
@@ -42,7 +41,6 @@ package struct ShardNumber: Sendable, Hashable {
   /// The number of shards, 1 to ``Shard/maximumCount``.
   package let count: Int
 
-  /// Creates one of `count` shards.
   init(index: Int, count: Int) {
     self.index = index
     self.count = count

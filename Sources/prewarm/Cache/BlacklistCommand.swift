@@ -89,7 +89,6 @@ extension BlacklistRecord {
     head.isExpired(at: TimeSource.system.wall()) ? "expired" : head.expiresAt.map { "until \($0.shortText)" } ?? "permanent"
   }
 
-  /// The record as `--json` prints it.
   var json: JSONTree {
     .sorted([
       "url": String(decoding: shownURL, as: UTF8.self),

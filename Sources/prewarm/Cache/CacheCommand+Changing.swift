@@ -171,17 +171,14 @@ extension CacheCommand {
   }
 }
 
-/// The entries removed for a URL.
 struct Removed {
   /// Whether the image itself was cached.
   let isRemoved: Bool
   /// How many resized copies were removed; nil where there are no copies.
   var transformed: Int?
 
-  /// Whether anything was removed.
   var isAny: Bool { isRemoved || transformed ?? 0 > 0 }
 
-  /// The result as text.
   fileprivate func sentence(_ url: String) -> String {
     guard let transformed, transformed > 0 else { return "removed \(url)" }
     let images = counted(transformed, "resized image")
@@ -215,7 +212,6 @@ func removeEach(
 }
 
 extension CachedBody.Damage {
-  /// The reason, for messages.
   var phrase: String {
     switch self {
     case .missing: "its file is missing"

@@ -7,7 +7,6 @@ import Jobs
 
 extension CacheCommand {
   struct Export: ParsableCommand {
-    /// How to name files.
     enum Layout: String, ExpressibleByArgument, CaseIterable {
       case urlPath = "url-path"
       case sdwebimage

@@ -70,7 +70,6 @@ extension CacheCommand {
       }
     }
 
-    /// The figures of one namespace.
     private struct Figures {
       private let cache: ImageCache
       private let totals: CacheTotals
@@ -214,7 +213,6 @@ extension CacheCommand {
 }
 
 extension EntryRecord {
-  /// The record as `--json` prints it.
   var json: JSONTree {
     func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
     return .sorted([
@@ -242,7 +240,6 @@ extension EntryRecord {
     ])
   }
 
-  /// The record as a line of columns.
   fileprivate var line: String {
     let size = head.image.width > 0 ? "\(head.image.width)x\(head.image.height)" : "-"
     let columns = [(head.storedAt.shortText, 20), (String(head.bodySize), 10), (head.image.format?.name ?? "-", 5), (size, 11)]

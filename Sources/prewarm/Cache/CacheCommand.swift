@@ -49,7 +49,6 @@ struct CacheOptions: ParsableArguments {
     return OpenedCache(cache: try loaded.openCache(access: access), job: loaded)
   }
 
-  /// Opens the cache for reading; returns nil for a missing one, and the job.
   func openIfThere() throws -> (cache: ImageCache?, job: Job) {
     let loaded = try load([])
     do throws(CacheError) {

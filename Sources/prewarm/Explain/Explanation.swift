@@ -33,7 +33,6 @@ struct ExplainedWay {
         }
     }
 
-    /// The name in JSON.
     var name: String {
       switch self {
       case .hit: "hit"
@@ -47,12 +46,10 @@ struct ExplainedWay {
     }
   }
 
-  /// An image in the cache.
   struct Stored {
     let record: EntryRecord
     /// The path of its body; nil if the body is in the index.
     let file: String?
-    /// Whether the entry has expired.
     let isExpired: Bool
     /// When the job requests it again although it is fresh, because of `cache.min-fresh`; nil if it doesn't.
     let isDueFrom: Timestamp?
@@ -109,7 +106,6 @@ struct ExplainedWay {
   }
 }
 
-/// Everything that prewarm knows about a URL.
 struct Explanation {
   /// The URL as written, with credentials masked.
   let url: String
@@ -124,14 +120,11 @@ struct Explanation {
   let ways: [ExplainedWay]
 }
 
-/// The shard of a job that has a URL.
 struct ExplainedShard {
   /// The shard that has the URL.
   let holder: ReportedShard
-  /// The shard named by the option.
   let asked: ReportedShard
 
-  /// Whether the named shard has the URL.
   var isOwn: Bool { holder == asked }
 
   /// Nil if `job` has no shards.
@@ -142,7 +135,6 @@ struct ExplainedShard {
 }
 
 extension Explanation {
-  /// The explanation as `--json` prints it.
   var json: JSONTree {
     let shard = shard.map {
       JSONTree.sorted(["index": $0.holder.index, "count": $0.holder.count, "by": $0.holder.rule, "own": $0.isOwn])
@@ -174,7 +166,6 @@ extension ExplainedWay.Stored {
 }
 
 extension Explanation {
-  /// The explanation as text, one fact per line.
   var text: String {
     var lines = [fact("URL", sentURL)]
     if url != sentURL { lines.append(fact("written", url)) }

@@ -63,7 +63,6 @@ extension ReportCommand {
 }
 
 extension ReportDifference {
-  /// The difference as `--json` prints it.
   fileprivate var json: JSONTree {
     .sorted([
       "difference": change.rawValue,
@@ -93,7 +92,6 @@ extension EntryFacts {
 }
 
 extension ReportComparison {
-  /// The counts as `--json` prints them at the end.
   fileprivate var json: JSONTree {
     .sorted([
       "broke": broke,

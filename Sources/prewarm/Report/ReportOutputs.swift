@@ -19,7 +19,6 @@ struct ReportOutputs: ParsableArguments {
 
   static let completion = CompletionKind.list(ReportFormat.allCases.map { "\($0.rawValue)=-" })
 
-  /// A report to write.
   struct Target {
     var format: ReportFormat
     var path: String

@@ -79,7 +79,6 @@ struct TransferOptions: ParsableArguments {
   }
 }
 
-/// Options that few jobs need.
 struct RareRequestOptions: ParsableArguments {
   @Option(key: "prefetch.per-host-rate", "Limit requests per host, such as 20/s (default: none)", "rate")
   var perHostRate: JobOverride?
@@ -249,7 +248,6 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments {
   )
   var set: [String] = []
 
-  /// What the options set, in their order.
   func overrides() throws -> [JobOverride] {
     try set.map { setting in
       if let override = JobOverride(setting: setting) { return override }

@@ -108,7 +108,6 @@ struct RunCommand: ParsableCommand {
   }
 }
 
-/// Runs jobs one after another over one shared manager.
 struct JobsRun {
   let display: Display
   let text: TextOptions

@@ -7,9 +7,7 @@ import Jobs
 enum Source {
   /// A job file: its lists and its rules.
   case job(path: String)
-  /// A list of URLs.
   case manifest(Job.List)
-  /// The URL of an image.
   case url(String)
 
   /// Why an argument isn't a source, as one sentence.
@@ -104,6 +102,5 @@ extension [Source] {
     return manifests
   }
 
-  /// The paths of the job files.
   var jobPaths: [String] { compactMap { if case .job(let path) = $0 { path } else { nil } } }
 }

@@ -51,7 +51,6 @@ struct SourceOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Skip URLs that match, such as 're:[.]svg$'; repeatable", valueName: "pattern"))
   var exclude: [String] = []
 
-  /// What the options set for each list.
   private var overrides: [JobOverride] {
     let patterns = [("include", include), ("exclude", exclude)].flatMap { name, patterns in
       patterns.map { pattern in
@@ -118,7 +117,6 @@ struct SourceOptions: ParsableArguments {
   }
 }
 
-/// Loads job files.
 enum JobLoading {
   /// Returns what `load` makes of each source; prints the errors of all before it throws exit status 3.
   static func load<Source, Loaded>(
@@ -144,7 +142,6 @@ enum JobLoading {
     try JobFile.load(path: path, overrides: overrides, environment: environment)
   }
 
-  /// The environment variables of the process.
   static let environment: [String: String] = {
     var variables: [String: String] = [:]
     var entry = environ

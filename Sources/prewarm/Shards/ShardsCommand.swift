@@ -30,7 +30,6 @@ struct ShardsCommand: GroupCommand {
   }
 }
 
-/// The folder of a plan.
 struct PlanArgument: ParsableArguments {
   @Argument(help: ArgumentHelp("Use the plan in this folder", valueName: "plan"), completion: .directory)
   var plan: String
