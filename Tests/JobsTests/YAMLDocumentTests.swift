@@ -21,9 +21,7 @@ import Testing
     #expect(inner["b"]?.location.label == "job.yaml:1:18")
   }
 
-  @Test(
-    arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"]
-  )
+  @Test(arguments: ["\u{FEFF}a: 1\nb: 2\n", "a: 1\r\nb: 2\r\n", "a: 1\rb: 2\r", "a: 1\u{2028}b: 2"])
   func `byte order marks and line ends don't shift locations`(text: String) throws {
     let document = try parse(text)
     let second = try #require(document.root.mapping?.pairs.last)

@@ -82,13 +82,7 @@ import Jobs
 
   @Test(
     arguments: [
-      "prefetch.ordr=lifo",
-      "prefetch.order=sideways",
-      "shard-by=hots",
-      "nme=x",
-      "name.x=1",
-      "manifests.3.limit=1",
-      "report=[",
+      "prefetch.ordr=lifo", "prefetch.order=sideways", "shard-by=hots", "nme=x", "name.x=1", "manifests.3.limit=1", "report=[",
       "report={json: x}",
     ]
   )

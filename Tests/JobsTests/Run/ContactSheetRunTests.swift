@@ -143,9 +143,7 @@ import Testing
     #expect(all.allSatisfy { !$0.picture.isEmpty })
   }
 
-  @Test(
-    arguments: [Job.Verify.Placeholders.report, .fail, .ignore]
-  )
+  @Test(arguments: [Job.Verify.Placeholders.report, .fail, .ignore])
   func `one of each placeholder is shown under the report's first URL`(rule: Job.Verify.Placeholders) throws {
     let origin = try Origin()
     origin.setFallback { request in

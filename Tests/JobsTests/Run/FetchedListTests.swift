@@ -26,21 +26,6 @@ import Testing
     return job
   }
 
-  /// Runs a job on its own thread, since a run blocks its thread.
-  private func run(_ job: Job, control: RunControl = RunControl()) async throws -> FinishedReport {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(
-          with: Result {
-            let manager = try ImageManager(ImageManager.Configuration())
-            defer { manager.shutDown() }
-            return JobRunner(manager: manager, version: "1", control: control).run(try PreparedJob(job))
-          }
-        )
-      }
-    }
-  }
-
   private func images(_ origin: Origin, _ numbers: ClosedRange<Int>) -> String {
     for number in numbers { origin.set("/i/\(number).jpg", .body(SampleImages.jpeg(number), type: "image/jpeg")) }
     return "<urlset>" + numbers.map { "<url><loc>\(origin.url("/i/\($0).jpg"))</loc></url>" }.joined() + "</urlset>"
@@ -57,7 +42,7 @@ import Testing
     origin.set("/1.xml", .body(Array(images(origin, 1...3).utf8)))
     origin.set("/2.xml", .body(Array(images(origin, 4...5).utf8)))
     for order in [EntryOrder.fifo, .lifo] {
-      let report = try await run(job(origin.url("/index.xml")) { $0.prefetch.order = order })
+      let report = try await runOnThread(job(origin.url("/index.xml")) { $0.prefetch.order = order })
       #expect(report.totals.downloaded + report.totals.hitDisk == 5)
       #expect(report.totals.urls == 5)
       #expect(report.exitStatus == .couldNotFinish && !report.end.areManifestsRead)
@@ -80,7 +65,7 @@ import Testing
     origin.set("/2.xml", .body(Array(images(origin, 3...3).utf8)))
     let gate = origin.hold("/2.xml")
     let job = try job(origin.url("/index.xml"), keys: "request: {stall-timeout: 10m, timeout: 10m}\n")
-    async let report = run(job)
+    async let report = runOnThread(job)
     try await poll("the requests") { origin.count(of: "/i/1.jpg") == 1 && origin.count(of: "/i/2.jpg") == 1 }
     #expect(origin.count(of: "/i/3.jpg") == 0)
     gate.open()
@@ -93,7 +78,7 @@ import Testing
     let gate = origin.hold("/list.txt")
     let control = RunControl()
     let job = try job(origin.url("/list.txt"), keys: "request: {stall-timeout: 10m, timeout: 10m}\n")
-    async let report = run(job, control: control)
+    async let report = runOnThread(job, control: control)
     try await poll("the requests") { origin.count(of: "/list.txt") == 1 }
     control.stop(signal: SIGINT)
     #expect(try await report.end.interruption == .interrupt)
@@ -107,7 +92,7 @@ import Testing
     // Starts with a newline, so that pieces of two attempts would be visible.
     let list = Array("\n/i/1.jpg\n\(padding)/i/2.jpg\n".utf8)
     origin.set("/list.txt", .sequence([.cut(afterBytes: 600_000, declared: list.count, of: list), .body(list)]))
-    let report = try await run(job(origin.url("/list.txt")))
+    let report = try await runOnThread(job(origin.url("/list.txt")))
     #expect(report.exitStatus == .withinLimits)
     #expect(report.totals.downloaded == 2 && report.totals.urls == 2)
     #expect(origin.count(of: "/list.txt") == 2)
@@ -124,7 +109,7 @@ import Testing
     origin.set("/1.xml", .body(Array(images(origin, 1...1).utf8)))
     other.set("/2.xml", .body(Array(images(origin, 2...2).utf8)))
     let keys = "request: {headers: {X-Token: secret}, cookies: true}\n"
-    let report = try await run(job(own[0], keys: keys) { $0.request.auth = .init(user: "u", password: "p") })
+    let report = try await runOnThread(job(own[0], keys: keys) { $0.request.auth = .init(user: "u", password: "p") })
     #expect(report.totals.downloaded == 2)
     for url in ["/index.xml", "/1.xml"] {
       let request = try #require(origin.requests.first { $0.path == url })
@@ -139,7 +124,7 @@ import Testing
     let text = Array(images(origin, 1...2).utf8)
     origin.set("/s.xml", .body(stored(text), headers: ["Content-Encoding": "gzip"]))
     origin.set("/s.xml.gz", .body(stored(text), type: "application/gzip"))
-    let report = try await run(job(origin.url("/s.xml"), origin.url("/s.xml.gz")))
+    let report = try await runOnThread(job(origin.url("/s.xml"), origin.url("/s.xml.gz")))
     // Both lists name the same images.
     #expect(report.totals.urls == 2 && report.repeats.urls == 2)
   }
@@ -147,7 +132,7 @@ import Testing
   @Test func `credentials are shown nowhere`() async throws {
     let origin = try Origin()
     let url = origin.url("/gone.xml").replacing("http://", with: "http://user:secret@")
-    let report = try await run(job(url))
+    let report = try await runOnThread(job(url))
     #expect(report.exitStatus == .couldNotFinish)
     #expect(report.end.breakage?.hasPrefix("http://***@127.0.0.1:") == true)
     #expect(report.manifests.map(\.path) == [origin.url("/gone.xml").replacing("http://", with: "http://***@")])

@@ -63,6 +63,21 @@ struct JobRuns {
   }
 }
 
+/// Runs a job on a thread of its own, since a run blocks its thread.
+func runOnThread(_ job: Job, control: RunControl = RunControl()) async throws -> FinishedReport {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread {
+      continuation.resume(
+        with: Result {
+          let manager = try ImageManager(ImageManager.Configuration())
+          defer { manager.shutDown() }
+          return JobRunner(manager: manager, version: "1", control: control).run(try PreparedJob(job))
+        }
+      )
+    }
+  }
+}
+
 extension Job.Request.Variant {
   /// One with a single field.
   init(_ name: String, _ field: String, _ value: String) {

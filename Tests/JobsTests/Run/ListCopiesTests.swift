@@ -15,7 +15,6 @@ import Testing
 @Suite struct ListCopiesTests {
   let folder = TemporaryDirectory()
 
-  /// Runs a job over a list on its own thread, since a run blocks its thread.
   private func run(_ url: String, mode: String = "use", keys: String = "") async throws -> FinishedReport {
     var job = try JobsTests.job(
       "version: 1\nname: x\nmanifests: [{path: a}]\ncache: {directory: \(folder.file("cache")), mode: \(mode)}\n\(keys)"
@@ -23,18 +22,7 @@ import Testing
     job.manifests = [Job.List(try BaseURL(url))]
     job.reports = []
     job.request.download.retries = 0
-    let prepared = job
-    return try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread {
-        continuation.resume(
-          with: Result {
-            let manager = try ImageManager(ImageManager.Configuration())
-            defer { manager.shutDown() }
-            return JobRunner(manager: manager, version: "1", control: RunControl()).run(try PreparedJob(prepared))
-          }
-        )
-      }
-    }
+    return try await runOnThread(job)
   }
 
   private var copies: [String] {
@@ -120,9 +108,7 @@ import Testing
     #expect(requests.map { $0.headers["If-Modified-Since"] != nil } == [true, false])
   }
 
-  @Test(
-    arguments: [[:], ["ETag": "\"1\"", "Cache-Control": "no-store"], ["ETag": "\"1\"", "Vary": "*"]] as [[String: String]]
-  )
+  @Test(arguments: [[:], ["ETag": "\"1\"", "Cache-Control": "no-store"], ["ETag": "\"1\"", "Vary": "*"]] as [[String: String]])
   func `no copy is kept without a validator, or against the server's will`(headers: [String: String]) async throws {
     let origin = try Origin()
     let body = sitemap(origin, 1)

@@ -11,9 +11,7 @@ import Testing
 /// Whole jobs whose entries are requested in several ways.
 @Suite struct VariantRunTests {
   private let runs = JobRuns()
-  private let formats = [
-    Job.Request.Variant("png", "Accept", "image/png"), Job.Request.Variant("jpeg", "accept", "image/jpeg"),
-  ]
+  private let formats = [Job.Request.Variant("png", "Accept", "image/png"), Job.Request.Variant("jpeg", "accept", "image/jpeg")]
 
   @Test func `each entry is fetched once per variant, stored apart, and a second run has only hits`() throws {
     let origin = try makeNegotiatingOrigin()
@@ -71,9 +69,7 @@ import Testing
     }
     let agent = job.request.download.userAgent
     #expect(
-      sent == [
-        ["own", "job", "image/gif", agent], ["job", "job", "image/gif", "browser"], ["job", "job", "image/png", agent],
-      ]
+      sent == [["own", "job", "image/gif", agent], ["job", "job", "image/gif", "browser"], ["job", "job", "image/png", agent]]
     )
   }
 

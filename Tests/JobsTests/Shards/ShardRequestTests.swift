@@ -14,31 +14,15 @@ import Testing
     }
   }
 
-  @Test(arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func `the requested shard is used`(
-    text: String
-  ) {
+  @Test(arguments: ["1/1", "2/5", "65536/65536", "auto/3", "auto"]) func `the requested shard is used`(text: String) {
     let expected = ["auto/3": "2/3", "auto": "2/7"][text] ?? text
     #expect(meaning(text, ["CI_NODE_INDEX": "2", "CI_NODE_TOTAL": text == "auto/3" ? "3" : "7"]) == expected)
   }
 
   @Test(
     arguments: [
-      "",
-      "5",
-      "/",
-      "2/",
-      "a/5",
-      "auto/",
-      "0/5",
-      "6/5",
-      "1/65537",
-      "1/0",
-      "+1/5",
-      "1/5/2",
-      "auto/x",
-      "AUTO",
-      "99999999999999999999/5",
-      "1/99999999999999999999",
+      "", "5", "/", "2/", "a/5", "auto/", "0/5", "6/5", "1/65537", "1/0", "+1/5", "1/5/2", "auto/x", "AUTO",
+      "99999999999999999999/5", "1/99999999999999999999",
     ]
   )
   func `an invalid shard is rejected`(text: String) {
@@ -85,9 +69,7 @@ import Testing
   ]
 
   private static func slurm(_ id: String, min: String, max: String, count: String?, step: String? = nil) -> [String: String] {
-    var variables = [
-      "SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_MIN": min, "SLURM_ARRAY_TASK_MAX": max,
-    ]
+    var variables = ["SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_MIN": min, "SLURM_ARRAY_TASK_MAX": max]
     variables["SLURM_ARRAY_TASK_COUNT"] = count
     variables["SLURM_ARRAY_TASK_STEP"] = step
     return variables
