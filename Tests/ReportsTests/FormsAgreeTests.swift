@@ -28,9 +28,7 @@ import Testing
   }
 
   /// Failed and blacklisted entries by kind.
-  private var bad: [String: Int] {
-    report.failureGroups.reduce(into: [:]) { $0[$1.kind!.name, default: 0] += Int($1.count) }
-  }
+  private var bad: [String: Int] { report.failureGroups.reduce(into: [:]) { $0[$1.kind!.name, default: 0] += Int($1.count) } }
 
   /// Entries, and failed and blacklisted ones, by host.
   private var hosts: [String: [UInt64]] {

@@ -185,9 +185,7 @@ struct ReadCommand: Equatable {
     #expect(text == "# before\n\n" + MarkdownReport().text(RichRun.report()))
   }
 
-  @Test(
-    arguments: [1_000_000, 1_046_000, 1_047_000, 1_048_300, 1_048_500, 1_048_575, 1_048_576, 2_000_000]
-  )
+  @Test(arguments: [1_000_000, 1_046_000, 1_047_000, 1_048_300, 1_048_500, 1_048_575, 1_048_576, 2_000_000])
   func `the step summary stays below 1 MiB`(taken: Int) throws {
     var options = ReportOptions()
     options.stepSummaryPath = folder.write(Array(repeating: UInt8(ascii: "a"), count: taken), to: "summary.md")

@@ -106,9 +106,7 @@ let hostileMarkdown = [
     _ = try await nodes(report)
   }
 
-  @Test(
-    arguments: [0, 10, 150, 400, 1000, 2500]
-  )
+  @Test(arguments: [0, 10, 150, 400, 1000, 2500])
   func `sections that don't fit are omitted from the first on, and the report says so`(bytes: Int) {
     let whole = MarkdownReport().text(RichRun.report())
     let text = MarkdownReport(maximumBytes: bytes).text(RichRun.report())

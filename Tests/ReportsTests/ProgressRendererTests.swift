@@ -28,13 +28,9 @@ import Testing
     ProgressRenderer(width: width, hasColor: color).bar(snapshot).joined(separator: "\n")
   }
 
-  @Test func `the bar fills the terminal except its last column`() {
-    expectGolden(bar(100, makeSnapshot()))
-  }
+  @Test func `the bar fills the terminal except its last column`() { expectGolden(bar(100, makeSnapshot())) }
 
-  @Test func `a narrow terminal drops the least important parts`() {
-    expectGolden(bar(60, makeSnapshot()))
-  }
+  @Test func `a narrow terminal drops the least important parts`() { expectGolden(bar(60, makeSnapshot())) }
 
   @Test(arguments: 1...130) func `no line is wider than the terminal`(_ width: Int) {
     let snapshot = makeSnapshot { $0.name = "画像-nightly" }
@@ -76,9 +72,7 @@ import Testing
     #expect(ProgressRenderer(width: 60, hasColor: false).bar(makeSnapshot { $0.note = nil }).count == 1)
   }
 
-  @Test(
-    arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min"), (135, "2 min 10 s"), (1500, "25 min"), (11_999, "3 h 19 min")]
-  )
+  @Test(arguments: [(7.2, "8 s"), (59, "59 s"), (127, "2 min"), (135, "2 min 10 s"), (1500, "25 min"), (11_999, "3 h 19 min")])
   func `the remaining time is as exact as an estimate`(_ row: (seconds: Double, text: String)) {
     let line = ProgressRenderer(width: 80, hasColor: false).line(makeSnapshot { $0.remaining = .seconds(row.seconds) })
     #expect(line.contains(", \(row.text) left,"))

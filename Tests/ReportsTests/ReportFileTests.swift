@@ -13,9 +13,7 @@ import Testing
       .sorted()
   }
 
-  private func write(_ text: String, to file: ReportFile) throws {
-    try Array(text.utf8).withUnsafeBytes { try file.write($0) }
-  }
+  private func write(_ text: String, to file: ReportFile) throws { try Array(text.utf8).withUnsafeBytes { try file.write($0) } }
 
   @Test func `the old report stays until the new one is complete`() throws {
     folder.write("old", to: "report.json")
@@ -160,9 +158,7 @@ import Testing
   @Test func `an unusable path is reported at once`() {
     folder.write("", to: "file")
     mkdir(folder.file("folder"), 0o755)
-    #expect(throws: ReportError(.open, path: folder.file("folder"), code: EISDIR)) {
-      try ReportFile(path: folder.file("folder"))
-    }
+    #expect(throws: ReportError(.open, path: folder.file("folder"), code: EISDIR)) { try ReportFile(path: folder.file("folder")) }
     #expect(throws: ReportError(.makeFolder, path: folder.file("file/x/report.json"), code: ENOTDIR)) {
       try ReportFile(path: folder.file("file/x/report.json"))
     }

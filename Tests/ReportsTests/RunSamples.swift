@@ -70,14 +70,7 @@ extension RunReport {
   ) {
     Array(url.utf8).withUnsafeBytes { url in
       Array(host.utf8).withUnsafeBytes { host in
-        var entry = ReportedEntry(
-          url: url,
-          manifest: manifest,
-          line: line,
-          priority: priority,
-          host: host,
-          variant: variant
-        )
+        var entry = ReportedEntry(url: url, manifest: manifest, line: line, priority: priority, host: host, variant: variant)
         entry.note = note
         for offset in 0..<count {
           entry.line = line + UInt64(offset)

@@ -67,9 +67,7 @@ private func makeBrokenRun() -> RunReport {
     #expect(text.contains("  … \(grouped(UInt64(1200 - listed))) more: --failures all") == (listed < 1200))
   }
 
-  @Test(
-    arguments: [LoadOutcome.failed, .blacklisted]
-  )
+  @Test(arguments: [LoadOutcome.failed, .blacklisted])
   func `failures of blacklisted URLs end with the option that requests them again`(outcome: LoadOutcome) {
     let run = makeRun()
     run.record(

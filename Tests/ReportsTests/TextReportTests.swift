@@ -6,9 +6,7 @@ import Testing
 @Suite struct TextReportTests {
   private func text(_ report: FinishedReport, width: Int = 80) -> String { TextReport(width: width).text(report) }
 
-  @Test func `a report with failures has this text`() {
-    expectGolden(text(makeTroubledRun()))
-  }
+  @Test func `a report with failures has this text`() { expectGolden(text(makeTroubledRun())) }
 
   @Test func `a wider terminal gets longer lines`() {
     let wide = text(makeTroubledRun(), width: 110)

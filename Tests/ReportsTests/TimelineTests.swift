@@ -21,10 +21,7 @@ import Testing
       recorder.timeline
         == Timeline(
           step: .milliseconds(250),
-          steps: [
-            .init(urls: 4, bad: 1, receivedBytes: 15), .init(), .init(),
-            .init(urls: 4, bad: 2, receivedBytes: 84),
-          ]
+          steps: [.init(urls: 4, bad: 1, receivedBytes: 15), .init(), .init(), .init(urls: 4, bad: 2, receivedBytes: 84)]
         )
     )
   }

@@ -37,9 +37,7 @@ struct GitHubReport: ReportForm {
       return (level: level, commands: commands(level, for: group, files: files))
     }
     let (errors, warnings) = (failures.filter { $0.level == .error }, failures.filter { $0.level == .warning })
-    let placeholders = list(report.placeholders, title: "placeholder") {
-      "\($0.host) \($0.findingPhrase), first \($0.firstURL)"
-    }
+    let placeholders = list(report.placeholders, title: "placeholder") { "\($0.host) \($0.findingPhrase), first \($0.firstURL)" }
     let others = [placeholders, list(report.warnings, title: "prewarm \(report.job.title)") { $0 }]
     for list in [errors.map(\.commands), warnings.map(\.commands) + others] {
       for place in 0...Self.limit {
@@ -110,10 +108,9 @@ extension FinishedReport {
   }
 }
 
-/// A workflow command of GitHub Actions (GitHub's documentation, "Workflow commands"; the runner's `ActionCommand.cs`).
-///
-/// Escaped text can't end its line or its property, so that text from outside can't start a command, and the commands of a report
-/// need no `::stop-commands::` around them.
+/// A workflow command of GitHub Actions (GitHub's documentation, "Workflow commands"; the runner's `ActionCommand.cs`). Escaped
+/// text can't end its line or its property, so that text from outside can't start a command, and the commands of a report need no
+/// `::stop-commands::` around them.
 struct WorkflowCommand {
   enum Level: String {
     case error, warning, notice
@@ -202,9 +199,8 @@ struct StepSummary {
   }
 }
 
-/// Returns the path of a file relative to the repository's folder `workspace`; nil if it lies elsewhere, or the folder is unknown.
-///
-/// Both paths are absolute.
+/// Returns the path of a file relative to the repository's folder `workspace`; nil if it lies elsewhere, or the folder is
+/// unknown. Both paths are absolute.
 func pathInWorkspace(_ file: String, _ workspace: String?) -> String? {
   guard var folder = workspace, !folder.isEmpty else { return nil }
   if folder.utf8.last != UInt8(ascii: "/") { folder += "/" }

@@ -2,11 +2,9 @@ import Base
 
 typealias HTML = Markup<HTMLForm>
 
-/// Text of a page, in which limits are scalars.
-///
-/// The five characters with a meaning in text or in a quoted attribute become character references (HTML Standard, 13.1.4), so
-/// that one form serves both, and SVG as well. Invisible characters and those that change the order of text appear escaped, as in a
-/// terminal.
+/// Text of a page, in which limits are scalars. The five characters with a meaning in text or in a quoted attribute become
+/// character references (HTML Standard, 13.1.4), so that one form serves both, and SVG as well. Invisible characters and those
+/// that change the order of text appear escaped, as in a terminal.
 enum HTMLForm: MarkupForm {
   static var limit: Int { .max }
 

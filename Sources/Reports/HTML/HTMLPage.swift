@@ -188,11 +188,10 @@ extension OutcomeTotals {
   }
 }
 
-/// One self-contained page for a browser: the most important part comes first, and everything is visible without JavaScript.
-///
-/// It contains its own style, script and pictures, and its policy forbids any other (Content Security Policy Level 3, by hash).
-/// It stays below 5 MB for 10,000 failures and below 6 MB for a run of any size: every list has a limit in rows and in bytes, and counts the rest, which a report
-/// of rows has. Text from outside is escaped in one place, ``HTMLForm``.
+/// One self-contained page for a browser: the most important part comes first, and everything is visible without JavaScript. It
+/// contains its own style, script and pictures, and its policy forbids any other (Content Security Policy Level 3, by hash). It
+/// stays below 5 MB for 10,000 failures and below 6 MB for a run of any size: every list has a limit in rows and in bytes, and
+/// counts the rest, which a report of rows has. Text from outside is escaped in one place, ``HTMLForm``.
 struct HTMLReport: ReportForm {
   func write(_ report: FinishedReport, to output: inout OutputBuffer) { output.append(HTMLPage(report: report).document.markup) }
 }

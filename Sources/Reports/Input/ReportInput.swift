@@ -40,12 +40,10 @@ public final class ReportInput {
     return report
   }
 
-  /// Calls `body` with each row in turn, which is valid during the call; must be called once only.
-  ///
-  /// A last line without a line feed means that the report is incomplete, and throws.
-  ///
-  /// An error of `body` ends the reading and gets the location of its row. `isStopped` is asked before each row; if it returns true, the
-  /// rest isn't read. `onEnd` gets the end of a shard's rows, of which concatenated reports have several.
+  /// Calls `body` with each row in turn, which is valid during the call; must be called once only. A last line without a line
+  /// feed means that the report is incomplete, and throws. An error of `body` ends the reading and gets the location of its row.
+  /// `isStopped` is asked before each row; if it returns true, the rest isn't read. `onEnd` gets the end of a shard's rows, of
+  /// which concatenated reports have several.
   func rows(
     isStopped: () -> Bool = { false },
     onEnd: (RowsEnd) throws(JSONProblem) -> Void = { _ in },
@@ -129,9 +127,7 @@ public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvert
   /// The cause, as it follows the name: `is empty`.
   public var message: String
 
-  public init(path: String, line: UInt64? = nil, message: String) {
-    (self.path, self.line, self.message) = (path, line, message)
-  }
+  public init(path: String, line: UInt64? = nil, message: String) { (self.path, self.line, self.message) = (path, line, message) }
 
   public var description: String {
     let place = path == "-" ? "standard input" : maskingCredentials(path)

@@ -5,10 +5,8 @@ protocol JSONCodable {
   var jsonTree: JSONTree { get }
 }
 
-/// An object of fixed fields, described once for both directions.
-///
-/// Fields are written in the order of the description. Missing fields keep the value of `init()`; unknown fields, such as those of newer
-/// versions, are ignored.
+/// An object of fixed fields, described once for both directions. Fields are written in the order of the description. Missing
+/// fields keep the value of `init()`; unknown fields, such as those of newer versions, are ignored.
 protocol JSONSection: JSONCodable {
   init()
   /// Never throws while writing.
@@ -97,10 +95,7 @@ struct JSONFields {
   }
 
   /// A nested object, whose fields stay as they are if it is missing.
-  mutating func group(
-    _ key: StaticString,
-    _ code: (inout JSONFields) throws(JSONProblem) -> Void
-  ) throws(JSONProblem) {
+  mutating func group(_ key: StaticString, _ code: (inout JSONFields) throws(JSONProblem) -> Void) throws(JSONProblem) {
     var fields = JSONFields()
     if let source {
       guard let json = try source.value(key) else { return }

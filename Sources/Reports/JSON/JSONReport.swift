@@ -130,10 +130,7 @@ extension FinishedReport: JSONSection {
   }
 
   private var throughput: [(String, JSONNumber)] {
-    [
-      ("urls_per_second", JSONNumber(urlsPerSecond, decimals: 1)),
-      ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1)),
-    ]
+    [("urls_per_second", JSONNumber(urlsPerSecond, decimals: 1)), ("bytes_per_second", JSONNumber(bytesPerSecond, decimals: 1))]
   }
 }
 

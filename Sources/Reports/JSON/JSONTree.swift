@@ -123,9 +123,8 @@ extension JSONTree: JSONTreeConvertible {
 }
 
 extension OutputBuffer {
-  /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that aren't UTF-8 become U+FFFD.
-  ///
-  /// Unlike the RFC, this also escapes invisible characters and those that control a terminal, since a report may be printed as is.
+  /// Appends a JSON string of UTF-8 `bytes` with its quotes (RFC 8259, section 7); bytes that aren't UTF-8 become U+FFFD. Unlike
+  /// the RFC, this also escapes invisible characters and those that control a terminal, since a report may be printed as is.
   mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count + 2)
     append(UInt8(ascii: "\""))

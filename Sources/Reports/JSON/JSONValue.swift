@@ -1,9 +1,8 @@
 import CJansson
 import Base
 
-/// A value of a JSON text, borrowed from its document, with its location for error messages.
-///
-/// A value of another type is a ``JSONProblem``, since the text may come from anywhere.
+/// A value of a JSON text, borrowed from its document, with its location for error messages. A value of another type is a
+/// ``JSONProblem``, since the text may come from anywhere.
 struct JSONValue {
   /// The limit of counts, about 10^15: larger ones could overflow when reports are merged.
   static let maximumCount: UInt64 = 1 << 50
@@ -19,9 +18,7 @@ struct JSONValue {
   let pointer: UnsafeMutablePointer<json_t>
   private let location: Location
 
-  init(_ pointer: UnsafeMutablePointer<json_t>, at location: Location) {
-    (self.pointer, self.location) = (pointer, location)
-  }
+  init(_ pointer: UnsafeMutablePointer<json_t>, at location: Location) { (self.pointer, self.location) = (pointer, location) }
 
   var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
 
@@ -145,7 +142,5 @@ struct JSONProblem: Error {
   /// The line in the text, from 1; nil if the error is about the whole text.
   var line: UInt64?
 
-  init(_ message: String, line: UInt64? = nil) {
-    (self.message, self.line) = (message, line)
-  }
+  init(_ message: String, line: UInt64? = nil) { (self.message, self.line) = (message, line) }
 }

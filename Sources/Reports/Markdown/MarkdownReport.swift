@@ -1,9 +1,8 @@
 import Base
 
-/// The report in GitHub-flavoured Markdown, for comments on pull requests and step summaries.
-///
-/// It has the verdict, outcomes, failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and
-/// the cache, in this order. Every list and every text has a limit, and shows what it omits by a count or an ellipsis.
+/// The report in GitHub-flavoured Markdown, for comments on pull requests and step summaries. It has the verdict, outcomes,
+/// failures by kind with hosts and first examples, the hosts with most failures, placeholders, warnings and the cache, in this
+/// order. Every list and every text has a limit, and shows what it omits by a count or an ellipsis.
 struct MarkdownReport: ReportForm {
   /// The limit of the report in bytes; 1,000,000 by default, below GitHub's limit of 1 MiB per step. The first section that doesn't fit
   /// and all later ones are omitted; the report is empty if not even the verdict fits.

@@ -97,7 +97,6 @@ extension OutputBuffer {
   }
 
   /// Appends `value` with at most `decimals` decimals, rounded half up; infinite, undefined and negative values count as 0.
-  ///
   /// Trailing zeros are dropped down to one decimal, so that 310 becomes `310.0`, a floating-point number in JSON.
   mutating func append(_ value: Double, decimals: Int) {
     var scale: UInt64 = 1

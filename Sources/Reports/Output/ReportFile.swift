@@ -118,9 +118,8 @@ private func makeTemporaryName(beside path: String) -> String {
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
 
 extension FileDescriptor {
-  /// Opens `path` for writing with `flags` of open(2); a new file gets the mode that the umask leaves.
-  ///
-  /// Throws the error number, since only the caller knows the path's purpose.
+  /// Opens `path` for writing with `flags` of open(2); a new file gets the mode that the umask leaves. Throws the error number,
+  /// since only the caller knows the path's purpose.
   init(writing path: String, flags: Int32) throws(SystemError) {
     // A pipe without a reader fails with ENXIO instead of blocking.
     let result = open(path, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK, 0o666)
@@ -129,9 +128,8 @@ extension FileDescriptor {
     self.init(owning: result)
   }
 
-  /// Creates an unnamed file in `folder`, which disappears with its descriptor unless ``link(to:)`` names it.
-  ///
-  /// Nil if the file system has no unnamed files (open(2), O_TMPFILE), or they can't be named.
+  /// Creates an unnamed file in `folder`, which disappears with its descriptor unless ``link(to:)`` names it. Nil if the file
+  /// system has no unnamed files (open(2), O_TMPFILE), or they can't be named.
   static func unnamed(in folder: String) -> FileDescriptor? {
     let result = open(folder, unnamedFile | O_WRONLY | O_CLOEXEC, 0o666)
     guard result >= 0 else { return nil }
@@ -177,10 +175,9 @@ func makeParentFolders(of path: String) throws(SystemError) {
   }
 }
 
-/// Prevents other runs from writing the same report until it is released or its process ends in any way.
-///
-/// The lock (flock(2)) is on an empty hidden file beside the report, and releasing it removes the file. The file of a killed run
-/// stays, and the next run uses it. A file system without such locks gives no protection.
+/// Prevents other runs from writing the same report until it is released or its process ends in any way. The lock (flock(2)) is
+/// on an empty hidden file beside the report, and releasing it removes the file. The file of a killed run stays, and the next run
+/// uses it. A file system without such locks gives no protection.
 final class ReportLock {
   private let name: String
   private let descriptor: Int32
@@ -236,9 +233,7 @@ public struct ReportError: Error, Sendable, Hashable, CustomStringConvertible {
   public var path: String
   public var code: Int32
 
-  public init(_ step: Step, path: String, code: Int32) {
-    (self.step, self.path, self.code) = (step, path, code)
-  }
+  public init(_ step: Step, path: String, code: Int32) { (self.step, self.path, self.code) = (step, path, code) }
 
   /// Whether the reader of standard output has ended, as in `| head`: it wanted no more, so nothing failed.
   public var isReaderGone: Bool { path == "-" && code == EPIPE }

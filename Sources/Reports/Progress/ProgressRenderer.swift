@@ -49,9 +49,7 @@ public struct ProgressRenderer: Sendable {
   private static let nameLimit = 24
   private static let minimumBarWidth = 10
 
-  public init(width: Int, hasColor: Bool) {
-    (self.width, self.hasColor) = (width, hasColor)
-  }
+  public init(width: Int, hasColor: Bool) { (self.width, self.hasColor) = (width, hasColor) }
 
   /// The line of the bar, and a second line if there is an obstacle or a failure; without line ends, none wider than the terminal.
   public func bar(_ snapshot: ProgressSnapshot) -> [String] {

@@ -55,9 +55,7 @@ public struct ReportedRequest: Sendable, Hashable {
   package var variant: RequestVariant
   public var curl: CurlCommand
 
-  package init(variant: RequestVariant = .plain, curl: CurlCommand) {
-    (self.variant, self.curl) = (variant, curl)
-  }
+  package init(variant: RequestVariant = .plain, curl: CurlCommand) { (self.variant, self.curl) = (variant, curl) }
 }
 
 /// Text as one word of a POSIX shell: in single quotes if it contains special characters.
@@ -96,9 +94,8 @@ private func pathStart(of url: String) -> String.Index {
 }
 
 extension CurlCommand {
-  /// Options with a value, which may be any text.
-  ///
-  /// At worst, a value makes curl request other servers in another way; none reads a file to send it, or writes one.
+  /// Options with a value, which may be any text. At worst, a value makes curl request other servers in another way; none reads a
+  /// file to send it, or writes one.
   private static let withAnyValue: Set<String> = [
     "--cacert", "--capath", "--cert", "--connect-timeout", "--connect-to", "--key", "--max-redirs", "--max-time", "--noproxy",
     "--proxy", "--range", "--user",
@@ -109,9 +106,8 @@ extension CurlCommand {
   /// Options with fixed values, since other values would write or read a file.
   private static let withOneValue = ["-D": "-", "-o": "/dev/null", "--cookie": ""]
 
-  /// Whether all of its options are those of runs, so that its line only requests an image.
-  ///
-  /// A report may come from anyone, and users copy such lines: quoting doesn't help against `--upload-file`.
+  /// Whether all of its options are those of runs, so that its line only requests an image. A report may come from anyone, and
+  /// users copy such lines: quoting doesn't help against `--upload-file`.
   var hasOurOptionsOnly: Bool {
     var rest = options[...]
     while let option = rest.popFirst() {

@@ -179,9 +179,8 @@ extension FinishedReport {
     hosts.sorted { ($1.totals.bad, $1.totals.urls, $0.host) < ($0.totals.bad, $0.totals.urls, $1.host) }
   }
 
-  /// The host with most failed and blacklisted entries, and its number of entries, if that is known.
-  ///
-  /// A host that isn't among those with most entries may still be the worst; then its failures follow from the groups that name it.
+  /// The host with most failed and blacklisted entries, and its number of entries, if that is known. A host that isn't among
+  /// those with most entries may still be the worst; then its failures follow from the groups that name it.
   var worstHost: (host: String, bad: UInt64, urls: UInt64?)? {
     var unlisted: [String: UInt64] = [:]
     for group in failureGroups {
@@ -244,7 +243,5 @@ public struct ReportedList: Sendable, Hashable {
   /// A number that follows from them and doesn't depend on their order.
   public var fingerprint: UInt64
 
-  public init(entries: UInt64, fingerprint: UInt64) {
-    (self.entries, self.fingerprint) = (entries, fingerprint)
-  }
+  public init(entries: UInt64, fingerprint: UInt64) { (self.entries, self.fingerprint) = (entries, fingerprint) }
 }

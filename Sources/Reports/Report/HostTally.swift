@@ -12,10 +12,9 @@ struct HostCounters {
   var latency = LatencyHistogram()
 }
 
-/// Counters by the name of a host: a hash table with open addressing and linear probing in contiguous memory.
-///
-/// Manifests mostly name one host many times in a row, so a look-up compares the last host first. Hashing is Swift's seeded SipHash:
-/// names come from outside, and chosen collisions must not slow down a run.
+/// Counters by the name of a host: a hash table with open addressing and linear probing in contiguous memory. Manifests mostly
+/// name one host many times in a row, so a look-up compares the last host first. Hashing is Swift's seeded SipHash: names come
+/// from outside, and chosen collisions must not slow down a run.
 struct HostTally {
   /// Further hosts are counted together; the table takes at most about 12 MB.
   static let hostLimit = 65_536

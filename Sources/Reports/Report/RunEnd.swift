@@ -37,9 +37,7 @@ public struct RunEnd: Sendable {
   /// The peak memory use (RssAnon + RssShmem) in bytes; nil if unknown.
   public var peakMemoryBytes: UInt64?
 
-  public init(finishedAt: Timestamp?, duration: Duration) {
-    (self.finishedAt, self.duration) = (finishedAt, duration)
-  }
+  public init(finishedAt: Timestamp?, duration: Duration) { (self.finishedAt, self.duration) = (finishedAt, duration) }
 }
 
 /// The share of a run in which one part was the bottleneck.
@@ -50,9 +48,7 @@ public struct BottleneckShare: Sendable, Equatable {
   /// Of the run's duration, from 0 to 1.
   public var fraction: Double
 
-  public init(name: String, fraction: Double) {
-    (self.name, self.fraction) = (name, fraction)
-  }
+  public init(name: String, fraction: Double) { (self.name, self.fraction) = (name, fraction) }
 }
 
 public struct CacheSummary: Sendable, Equatable {

@@ -61,9 +61,8 @@ struct SameImagesLog {
   /// The first URL with those bytes, as in its row; nil if it is unknown, or of another host.
   func firstURL(of repetition: Repetition) -> String? { repetition.group.flatMap { sightings.firstURL(of: $0) } }
 
-  /// Records an entry whose image is good or a placeholder; `host` is its index in the host table, nil if the table doesn't have it.
-  ///
-  /// Returns nil if its bytes are new, or this URL returned them before.
+  /// Records an entry whose image is good or a placeholder; `host` is its index in the host table, nil if the table doesn't have
+  /// it. Returns nil if its bytes are new, or this URL returned them before.
   @discardableResult
   mutating func record(_ result: EntryResult, of entry: ReportedEntry, host: Int?) -> Repetition? {
     guard !result.isShared, let body = result.bodyIdentity else { return nil }
@@ -106,15 +105,13 @@ struct SameImagesLog {
   }
 }
 
-/// The images that entries of a run have named so far, so that one in several lists counts once.
-///
-/// Memory is limited to 32 MiB, enough for 3 million images; further ones count each time. A run with a single list has none.
+/// The images that entries of a run have named so far, so that one in several lists counts once. Memory is limited to 32 MiB,
+/// enough for 3 million images; further ones count each time. A run with a single list has none.
 struct SeenImages {
   private var images = HashSet(maximumSlots: 1 << 22)
 
-  /// Whether an earlier entry with this image had the same result: it was good, or it failed with the same kind and status.
-  ///
-  /// A failure whose image was good before, or failed for another reason, isn't lost.
+  /// Whether an earlier entry with this image had the same result: it was good, or it failed with the same kind and status. A
+  /// failure whose image was good before, or failed for another reason, isn't lost.
   mutating func contains(_ result: EntryResult, ofImage image: UInt64) -> Bool {
     var group: UInt64
     switch result.outcome {

@@ -22,9 +22,8 @@ public struct Timeline: Sendable, Equatable {
   public var steps: [Step] = []
 }
 
-/// Records the progress of a run in a bounded number of steps: their length doubles when there are too many.
-///
-/// Entries that finished since the last sample count in the step of the next one, so that the steps add up to the totals.
+/// Records the progress of a run in a bounded number of steps: their length doubles when there are too many. Entries that
+/// finished since the last sample count in the step of the next one, so that the steps add up to the totals.
 struct TimelineRecorder {
   static let firstStep = Duration.milliseconds(250)
 

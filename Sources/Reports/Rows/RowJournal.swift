@@ -31,11 +31,9 @@ extension ReportJournal {
   package func append(_ end: RowsEnd) {}
 }
 
-/// A report of rows, written during the run: JSON Lines or CSV.
-///
-/// The line feed after the last row is written when the report is complete, so that readers recognise a report of a killed run, or one
-/// that a run is still writing. A complete file without rows has only the line feed. After an error, nothing more is written: the file may
-/// end with a cut row, but never has a gap.
+/// A report of rows, written during the run: JSON Lines or CSV. The line feed after the last row is written when the report is
+/// complete, so that readers recognise a report of a killed run, or one that a run is still writing. A complete file without rows
+/// has only the line feed. After an error, nothing more is written: the file may end with a cut row, but never has a gap.
 final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
   /// One value, so that a row takes one exclusive access to its owner.
   private struct Output: ~Copyable {
@@ -114,10 +112,8 @@ final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
   }
 }
 
-/// One object per entry and line.
-///
-/// An older report in the file stays until the run starts. By default the file grows in place, so a killed run leaves its rows; the last
-/// one may be cut and has no line feed.
+/// One object per entry and line. An older report in the file stays until the run starts. By default the file grows in place, so
+/// a killed run leaves its rows; the last one may be cut and has no line feed.
 typealias JSONLinesJournal = RowJournal<JSONRow>
 
 extension RowJournal<JSONRow> {
@@ -151,9 +147,8 @@ struct RowPieces {
   }
 }
 
-/// Rows of a report, one per entry, that wait to be written.
-///
-/// A separate value, so that a row of about twenty pieces takes one exclusive access to its owner instead of twenty.
+/// Rows of a report, one per entry, that wait to be written. A separate value, so that a row of about twenty pieces takes one
+/// exclusive access to its owner instead of twenty.
 struct JournalRows<Syntax: RowSyntax>: ~Copyable {
   var buffer: OutputBuffer
   /// Columns with few values, made once.

@@ -99,11 +99,9 @@ enum CSVRow: RowSyntax {
 }
 
 extension OutputBuffer {
-  /// Appends UTF-8 `bytes` as one field; invalid bytes become U+FFFD.
-  ///
-  /// An apostrophe precedes a field that a spreadsheet could take for a formula (OWASP, "CSV Injection"). A field with a comma, a quote
-  /// or a line end is quoted. Other characters that are invisible or control a terminal appear as in ``escapedForTerminal(_:)``, since
-  /// a file may be printed as is.
+  /// Appends UTF-8 `bytes` as one field; invalid bytes become U+FFFD. An apostrophe precedes a field that a spreadsheet could
+  /// take for a formula (OWASP, "CSV Injection"). A field with a comma, a quote or a line end is quoted. Other characters that
+  /// are invisible or control a terminal appear as in ``escapedForTerminal(_:)``, since a file may be printed as is.
   mutating func appendCSV(_ bytes: UnsafeRawBufferPointer) {
     let isFormula = bytes.startsFormula
     guard endOfPlainText(in: bytes, from: 0, but: UInt8(ascii: ",")) < bytes.count else {
@@ -130,9 +128,8 @@ extension OutputBuffer {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Whether a spreadsheet might evaluate this field: it starts with `=`, `+`, `-` or `@`, also in full width or after white space.
-  ///
-  /// A single dash, which means standard input, is safe.
+  /// Whether a spreadsheet might evaluate this field: it starts with `=`, `+`, `-` or `@`, also in full width or after white
+  /// space. A single dash, which means standard input, is safe.
   @inline(__always)
   fileprivate var startsFormula: Bool {
     guard let first else { return false }

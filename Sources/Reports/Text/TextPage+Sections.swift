@@ -255,9 +255,8 @@ extension TextPage {
   }
 }
 
-/// The failures that a text report lists of each group.
-///
-/// Groups get equal parts of the limit, and share the rest of smaller groups. Failures that count in the verdict come first.
+/// The failures that a text report lists of each group. Groups get equal parts of the limit, and share the rest of smaller
+/// groups. Failures that count in the verdict come first.
 private struct ListedFailures {
   private var known: [[FailureRecord]]
   private var shares: [Int]

@@ -72,10 +72,9 @@ func markupEscape(_ byte: UInt8) -> StaticString? {
 
 typealias XML = Markup<XMLForm>
 
-/// The content of an element, or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3), in which limits are bytes.
-///
-/// Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do line ends,
-/// which an attribute would lose.
+/// The content of an element, or of an attribute in double quotes (XML 1.0, sections 2.2, 2.4 and 3.3.3), in which limits are
+/// bytes. Characters that XML can't represent, such as controls and U+FFFE, appear as in ``escapedForTerminal(_:)``, and so do
+/// line ends, which an attribute would lose.
 enum XMLForm: MarkupForm {
   /// Much longer texts would take the place of other cases.
   static var limit: Int { 2000 }

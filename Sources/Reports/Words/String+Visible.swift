@@ -107,10 +107,9 @@ func decodeScalar(_ bytes: UnsafeRawBufferPointer, at position: Int) -> (value: 
   return (value, length)
 }
 
-/// Returns the first position from `start` whose byte isn't plain: a quote, `other`, a control character, or not ASCII.
-///
-/// It tests eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest
-/// marked byte is always correct, since a false mark requires a borrow from a lower marked byte.
+/// Returns the first position from `start` whose byte isn't plain: a quote, `other`, a control character, or not ASCII. It tests
+/// eight bytes at a time ("Bit Twiddling Hacks", Sean Anderson, "Determine if a word has a byte less than n"): the lowest marked
+/// byte is always correct, since a false mark requires a borrow from a lower marked byte.
 @inline(__always)
 func endOfPlainText(in bytes: UnsafeRawBufferPointer, from start: Int, but other: UInt8) -> Int {
   let ones: UInt64 = 0x0101_0101_0101_0101

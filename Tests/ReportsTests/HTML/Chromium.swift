@@ -43,9 +43,7 @@ struct Chromium {
     guard let json else { throw Failed(description: "Chromium gave no answer (\(said))") }
     do {
       return try JSONDecoder().decode([Answer].self, from: Data(json.utf8))
-    } catch {
-      throw Failed(description: "not the answer that was asked for: \(json.prefix(2000)): \(error)")
-    }
+    } catch { throw Failed(description: "not the answer that was asked for: \(json.prefix(2000)): \(error)") }
   }
 
   private func harness(_ script: String, pages: Int) -> String {
@@ -87,9 +85,7 @@ struct Chromium {
 
   private static func executable() throws -> String {
     for path in ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-    where FileManager.default.isExecutableFile(atPath: path) {
-      return path
-    }
+    where FileManager.default.isExecutableFile(atPath: path) { return path }
     throw Failed(description: "the tests of the HTML report need Chromium: scripts/install-dependencies test")
   }
 

@@ -18,11 +18,7 @@ import Testing
       var result = EntryResult.failed(failure)
       result.durationNanoseconds = 1 << UInt64(index % 44)
       result.remoteCache = .miss
-      run.record(
-        result,
-        url: index == 50 ? long : "https://\(index).example/" + String(repeating: "&", count: 1900),
-        host: host
-      )
+      run.record(result, url: index == 50 ? long : "https://\(index).example/" + String(repeating: "&", count: 1900), host: host)
     }
     var report = run.finish(makeEnd(after: .seconds(9000)) { $0.warnings = Array(repeating: long, count: 500) })
     report.requests = [ReportedRequest(curl: CurlCommand(options: Array(repeating: "-H<\">", count: 450)))]

@@ -128,9 +128,7 @@ import Testing
     var cut: [String]
   }
 
-  @Test(
-    arguments: [true, false]
-  )
+  @Test(arguments: [true, false])
   func `on a screen of 360 pixels no page scrolls sideways, and text is cut only with an ellipsis`(runsScripts: Bool) async throws
   {
     let pages = [Self.page, HTMLReport().text(makeTroubledRun()), HTMLReport().text(makeGoodRun())]

@@ -195,9 +195,7 @@ func sentence(in folder: TemporaryDirectory, _ body: () throws -> Void) -> Strin
   do {
     try body()
     return nil
-  } catch {
-    return "\(error)".replacing("\(folder.path)/", with: "")
-  }
+  } catch { return "\(error)".replacing("\(folder.path)/", with: "") }
 }
 
 /// The start of the difference of two texts; nil if they are equal. An expectation would compare them letter by letter.

@@ -58,10 +58,9 @@ extension FailOn {
       + percentiles.map(Rule.latency) + lint.map(Rule.lint) + others.filter(\.1).map(\.0)
   }
 
-  /// Judges a run by its report without the verdict.
-  ///
-  /// Only failures that ``FinishedReport/standings`` counts can break a rule other than ``known``. Percentages refer to the entries that were neither skipped
-  /// nor cancelled. Without measured transfers, all rules on latency hold.
+  /// Judges a run by its report without the verdict. Only failures that ``FinishedReport/standings`` counts can break a rule
+  /// other than ``known``. Percentages refer to the entries that were neither skipped nor cancelled. Without measured transfers,
+  /// all rules on latency hold.
   func verdict(of report: FinishedReport) -> RunVerdict {
     let rules =
       [.unfinished, .empty, .failures, .known] + FailureKind.allCases.map(Rule.kind) + Percentile.allCases.map(Rule.latency)

@@ -199,9 +199,7 @@ extension LintSummary {
     if isFull { examples.removeLast() }
   }
 
-  static func merged(_ summaries: [LintSummary]) -> [LintSummary] {
-    sorted(summaries.joined(by: \.rule) { $0.merge($1) })
-  }
+  static func merged(_ summaries: [LintSummary]) -> [LintSummary] { sorted(summaries.joined(by: \.rule) { $0.merge($1) }) }
 
   /// Adds the findings of another run or shard.
   fileprivate mutating func merge(_ other: LintSummary) {
@@ -247,9 +245,8 @@ extension LintExample {
   var location: String { place(manifest.shortened(to: 160), line) }
 }
 
-/// Bytes per pixel of the images of a run, to find those far above the median of their format.
-///
-/// Buckets of 4 % each, so that memory doesn't grow with the number of images.
+/// Bytes per pixel of the images of a run, to find those far above the median of their format. Buckets of 4 % each, so that
+/// memory doesn't grow with the number of images.
 struct SizeStatistics {
   /// An image that may turn out to be far above the median.
   struct Candidate {

@@ -134,9 +134,7 @@ struct ShardGathering {
     guard other == kin else { return problems.append("\(name) \(difference(of: other, shard))") }
     if let first = taken[shard.index] {
       let isOne = first.name == name
-      return problems.append(
-        isOne ? "\(name) is named twice" : "\(shard.phrase) is present twice, as \(first.name) and \(name)"
-      )
+      return problems.append(isOne ? "\(name) is named twice" : "\(shard.phrase) is present twice, as \(first.name) and \(name)")
     }
     taken[shard.index] = (name, report)
     if let problem = report.end.problem { problems.append("\(shard.phrase) \(problem) (\(name))") }
@@ -171,9 +169,8 @@ extension RunEnd {
   }
 }
 
-/// The lists as each shard read them: the same, unless a list changed meanwhile, or a shard has an old copy of it.
-///
-/// Each shard leaves entries to the others by its own list, so entries may be lost if lists differ.
+/// The lists as each shard read them: the same, unless a list changed meanwhile, or a shard has an old copy of it. Each shard
+/// leaves entries to the others by its own list, so entries may be lost if lists differ.
 struct ShardLists {
   private static let listedLimit = 10
 
