@@ -125,9 +125,8 @@ struct HTMLPage {
     let totals = report.totals
     let hosts = UInt64(report.hosts.count) + report.hostsOmitted
     let places = [counted(UInt64(report.manifests.count), "list"), hosts > 0 ? counted(hosts, "host") : nil]
-    let fetched = totals.downloaded + totals.checked
     // An unchanged image of a refresh is as good as a hit.
-    let hits = totals.hits + totals.revalidated
+    let (hits, fetched) = (totals.unchanged, totals.fetched)
     let hitParts = [
       percent(hits, of: totals.urls), totals.revalidated > 0 ? "\(grouped(totals.revalidated)) revalidated" : nil,
       fetched > 0 ? "\(grouped(fetched)) fetched" : nil,
@@ -318,17 +317,8 @@ extension HTMLPage {
   var hosts: Section? {
     let titles = ["Host"] + countTitles + ["#Received", "#Median", "#p99"]
     let sorted = report.totals.bad > 0 ? 2 : 1
-    return table(
-      "hosts",
-      "Hosts",
-      titles,
-      style: countStyle,
-      sorted: sorted,
-      report.hostsByFailures,
-      bytes: 400_000,
-      more: report.hostsOmitted,
-      "more host"
-    ) {
+    let (rows, omitted) = (report.hostsByFailures, report.hostsOmitted)
+    return table("hosts", "Hosts", titles, style: countStyle, sorted: sorted, rows, bytes: 400_000, more: omitted, "more host") {
       host in
       let times = [0.5, 0.99].map { HTMLCell.number(host.latency.percentile($0), latency) }
       let received = HTMLCell.number(host.receivedBytes > 0 ? Double(host.receivedBytes) : nil, byteCount)
@@ -339,15 +329,8 @@ extension HTMLPage {
   /// The outcomes per list; nil if the run has one list only.
   var lists: Section? {
     guard report.manifests.count > 1 else { return nil }
-    return table(
-      "lists",
-      "Lists",
-      ["List"] + countTitles,
-      style: countStyle,
-      report.manifestsByFailures,
-      bytes: 150_000,
-      "more list"
-    ) {
+    let (titles, rows) = (["List"] + countTitles, report.manifestsByFailures)
+    return table("lists", "Lists", titles, style: countStyle, rows, bytes: 150_000, "more list") {
       [.name($0.path, limit: 300)] + counts(of: $0.totals)
     }
   }
@@ -377,7 +360,7 @@ extension HTMLPage {
     let share = totals.bad > 0 ? Double(totals.bad) / Double(totals.urls) * 1000 : nil
     return [
       .count(totals.urls), .count(totals.bad, isBad: true), .number(share) { _ in percent(totals.bad, of: totals.urls) },
-      .count(totals.hits + totals.revalidated), .count(totals.downloaded + totals.checked),
+      .count(totals.unchanged), .count(totals.fetched),
     ]
   }
 

@@ -66,26 +66,19 @@ private struct MarkdownPage {
 
   /// One row per kind and status, the most frequent first.
   var failures: String {
-    guard !report.failureGroups.isEmpty else { return "" }
     let others = report.failureGroups.dropFirst(Self.groupLimit)
     let otherURLs = grouped(others.reduce(0) { $0 + $1.count })
     let rest = others.isEmpty ? "" : "| … \(grouped(UInt64(others.count))) more | \(otherURLs) | |\n"
     let places = report.placeSentences { code($0) }
-    return """
-
-      ### Failures
-
-      | Failure | URLs | Hosts |
-      |:--|--:|:--|
-      \(report.failureGroups.prefix(Self.groupLimit).map(row).joined())\(rest)\(places.isEmpty ? "" : "\n")\(items(places))
-      """
+    let rows = report.failureGroups.prefix(Self.groupLimit).map(row)
+    return table("Failures", ["Failure", "#URLs", "Hosts"], rows, rest + (places.isEmpty ? "" : "\n") + items(places))
   }
 
-  private func row(_ group: FailureGroup) -> String {
+  private func row(_ group: FailureGroup) -> [String] {
     let message = group.message.flatMap { group.kind == .httpStatus ? nil : ": \(code($0))" } ?? ""
     let known = report.knownPhrase(of: group).map { group.counting > 0 ? " (**\($0)**)" : " (\($0))" } ?? ""
     let hosts = group.hostPhrase(limit: Self.groupHostLimit) { code($0) }
-    return "| \(group.title)\(message) | \(grouped(group.count))\(known) | \(hosts) |\n"
+    return [group.title + message, grouped(group.count) + known, hosts]
   }
 
   var examples: String {
@@ -117,59 +110,39 @@ private struct MarkdownPage {
 
   /// The hosts with most failures first, then those with most entries.
   var hosts: String {
-    guard !report.hosts.isEmpty else { return "" }
-    let hits = report.totals.revalidated > 0 ? "Hits and 304" : "Hits"
-    let rows = report.hostsByFailures.prefix(Self.hostLimit).map { host in
-      let totals = host.totals
-      let counts = [totals.urls, totals.hits + totals.revalidated, totals.downloaded + totals.checked, totals.bad].map(grouped)
-      let times = [0.5, 0.99].map { host.latency.percentile($0).map(latency) ?? "–" }
-      return "| \(([code(host.host)] + counts + times).joined(separator: " | ")) |\n"
-    }
+    let rows = report.hostsByFailures.prefix(Self.hostLimit).map { [code($0.host)] + $0.counts.map(grouped) + $0.times }
     let others = UInt64(report.hosts.count - rows.count) + report.hostsOmitted
-    return """
-
-      ### Hosts
-
-      | Host | URLs | \(hits) | Fetched | Bad | Median | p99 |
-      |:--|--:|--:|--:|--:|--:|--:|
-      \(rows.joined())\(others > 0 ? "\n… \(counted(others, "more host"))\n" : "")
-      """
+    let hits = report.totals.revalidated > 0 ? "#Hits and 304" : "#Hits"
+    let titles = ["Host", "#URLs", hits, "#Fetched", "#Bad", "#Median", "#p99"]
+    return table("Hosts", titles, rows, others > 0 ? "\n… \(counted(others, "more host"))\n" : "")
   }
 
   var placeholders: String {
-    guard !report.placeholders.isEmpty else { return "" }
-    let rows = report.placeholders.prefix(Self.placeholderLimit).map { placeholder in
-      "| \(code(placeholder.host)) | \(grouped(placeholder.urls)) | \(placeholder.imagePhrase) | \(code(placeholder.firstURL)) |\n"
+    let rows = report.placeholders.prefix(Self.placeholderLimit).map {
+      [code($0.host), grouped($0.urls), $0.imagePhrase, code($0.firstURL)]
     }
-    return """
-
-      ### Placeholders
-
-      | Host | URLs | Shared image | First URL |
-      |:--|--:|:--|:--|
-      \(rows.joined())\(omission(report.placeholders.count - rows.count))
-      """
+    let titles = ["Host", "#URLs", "Shared image", "First URL"]
+    return table("Placeholders", titles, rows, omission(report.placeholders.count - rows.count))
   }
 
   var lint: String {
-    guard !report.lint.isEmpty else { return "" }
-    let rows = report.lint.map { summary in
-      "| \(summary.rule.name) | \(summary.phrase) | \(summary.examples.first.map { code($0.url) } ?? "") |\n"
-    }
+    let rows = report.lint.map { [$0.rule.name, $0.phrase, $0.examples.first.map { code($0.url) } ?? ""] }
     let hosts = report.lint.flatMap { summary in
       summary.hosts.prefix(Self.hostLimit).map { host in
         let first = code(host.firstURL, link: host.firstURL)
         return "\(summary.rule.name) on \(code(host.host)): \(code(host.phrase(summary.rule))), first \(first)"
       }
     }
-    return """
+    return table("Lint", ["Rule", "Found", "First URL"], rows, (hosts.isEmpty ? "" : "\n") + items(hosts))
+  }
 
-      ### Lint
-
-      | Rule | Found | First URL |
-      |:--|:--|:--|
-      \(rows.joined())\(hosts.isEmpty ? "" : "\n")\(items(hosts))
-      """
+  /// A section with a table and what follows it, if it has rows; a title that starts with `#` is of a column of numbers.
+  private func table(_ heading: String, _ titles: [String], _ rows: [[String]], _ rest: String) -> String {
+    guard !rows.isEmpty else { return "" }
+    func line(_ cells: [String]) -> String { "| \(cells.joined(separator: " | ")) |\n" }
+    let rule = titles.map { $0.hasPrefix("#") ? "--:" : ":--" }.joined(separator: "|")
+    let head = line(titles.map { String($0.trimmingPrefix("#")) })
+    return "\n### \(heading)\n\n\(head)|\(rule)|\n\(rows.map(line).joined())\(rest)"
   }
 
   var warnings: String {

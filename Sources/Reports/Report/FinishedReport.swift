@@ -168,6 +168,14 @@ public struct HostSummary: Sendable, Equatable {
   func isBefore(_ other: HostSummary) -> Bool { (other.totals.urls, host) < (totals.urls, other.host) }
 }
 
+extension HostSummary {
+  /// All, unchanged, fetched and bad entries, as tables have them.
+  var counts: [UInt64] { [totals.urls, totals.unchanged, totals.fetched, totals.bad] }
+
+  /// The median and the 99th percentile.
+  var times: [String] { [0.5, 0.99].map { latency.percentile($0).map(Reports.latency) ?? "–" } }
+}
+
 extension FinishedReport {
   /// The lists, those with most failures first, then in their order.
   var manifestsByFailures: [ManifestSummary] {

@@ -54,6 +54,11 @@ public struct OutcomeTotals: Sendable, Hashable, Countable {
   /// Cached and fresh, in memory or on disk.
   public var hits: UInt64 { hitMemory + hitDisk }
 
+  /// Cached, and fresh or confirmed by the server.
+  var unchanged: UInt64 { hits + revalidated }
+
+  var fetched: UInt64 { downloaded + checked }
+
   /// Failed or known bad.
   public var bad: UInt64 { failed + blacklisted }
 

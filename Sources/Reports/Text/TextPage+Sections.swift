@@ -47,7 +47,7 @@ extension TextPage {
     guard !report.hosts.isEmpty else { return }
     let shown = report.hostsByFailures.prefix(Self.hostRowLimit)
     let titles = ["urls", report.totals.revalidated > 0 ? "hits+304" : "hits", "new", "bad", "median", "p99"]
-    writeTable("Hosts", titles, least: 10, shown.map { ($0.host, cells($0)) })
+    writeTable("Hosts", titles, least: 10, shown.map { ($0.host, $0.counts.map { $0 == 0 ? "–" : grouped($0) } + $0.times) })
     let others = UInt64(report.hosts.count - shown.count) + report.hostsOmitted
     if others > 0 { line(styled("  … \(counted(others, "more host"))", .detail)) }
   }
@@ -79,19 +79,6 @@ extension TextPage {
       let figures = join(row.cells) { titles[$0] == "bad" && row.cells[$0] != "–" ? .failure : .plain }
       line(fitted(name, to: nameWidth).padded(to: nameWidth) + figures)
     }
-  }
-
-  private func cells(_ host: HostSummary) -> [String] {
-    func count(_ value: UInt64) -> String { value == 0 ? "–" : grouped(value) }
-    func time(_ fraction: Double) -> String { host.latency.percentile(fraction).map(latency) ?? "–" }
-    return [
-      count(host.totals.urls),
-      count(host.totals.hits + host.totals.revalidated),
-      count(host.totals.downloaded + host.totals.checked),
-      count(host.totals.bad),
-      time(0.5),
-      time(0.99),
-    ]
   }
 }
 
