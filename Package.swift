@@ -67,8 +67,8 @@ let package = Package(
     .systemLibrary(name: "CPlatform"),
 
     // Calls that start and end in C, since `setjmp` may not cross Swift.
-    .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-    .target(name: "CPNG", linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
+    .target(name: "CJPEG", dependencies: ["CLoading"], linkerSettings: [.linkedLibrary("jpeg")]),
+    .target(name: "CPNG", dependencies: ["CLoading"], linkerSettings: [.linkedLibrary("png16"), .linkedLibrary("z")]),
     // Headers of libavif, libtiff, libheif and libjxl (Debian: libavif-dev, libtiff-dev, libheif-dev, libjxl-dev); the libraries
     // are loaded at run time, not linked.
     .target(name: "CLoading"),
@@ -88,7 +88,7 @@ let package = Package(
     library(
       "ImageCoding",
       [
-        "Platform", "Base", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
+        "Platform", "Base", "CLoading", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
         .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
         .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 CodecFunctions cheif_codec;
 HostFunctions cheif_host;
@@ -154,13 +153,6 @@ static void add_warning(int warning) {
   if (decoding->warning_count < CHEIF_WARNINGS) decoding->warnings[decoding->warning_count++] = warning;
 }
 
-static bool is_late(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  const uint64_t deadline = cheif_decoding->deadline;
-  return deadline && (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= deadline;
-}
-
 static struct heif_error copy(const struct de265_image *image, struct heif_image **result) {
   static const enum heif_channel channels[] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
   const enum de265_chroma format = cheif_codec.chroma_format(image);
@@ -205,7 +197,7 @@ static struct heif_error copy(const struct de265_image *image, struct heif_image
 // Decodes the picture; with its checks, or else with its filters, which change pixels but no verdict. libde265 doesn't let others
 // allocate a picture that is filtered.
 static struct heif_error decode(Picture *picture, bool checks, struct heif_image **result) {
-  if (is_late()) return fail(CHEIF_TOO_LATE);
+  if (ccodec_is_late(cheif_decoding->deadline)) return fail(CHEIF_TOO_LATE);
   de265_decoder_context *context = cheif_codec.new_decoder();
   if (!context) return fail(CHEIF_NO_MEMORY);
   struct de265_image_allocation allocation = {get_buffer, release_buffer};

@@ -18,7 +18,7 @@ static Encoder *owner_of(j_compress_ptr jpeg) { return (Encoder *)jpeg; }
 static void grow(j_compress_ptr jpeg, size_t capacity) {
   Encoder *encoder = owner_of(jpeg);
   uint8_t *larger = realloc(encoder->bytes, capacity);
-  if (larger == NULL) cjpeg_fail((j_common_ptr)jpeg, CJPEG_OUT_OF_MEMORY, "no memory for the file");
+  if (larger == NULL) cjpeg_fail((j_common_ptr)jpeg, CCODEC_OUT_OF_MEMORY, "no memory for the file");
   encoder->bytes = larger;
   encoder->destination.next_output_byte = larger + encoder->capacity;
   encoder->destination.free_in_buffer = capacity - encoder->capacity;
@@ -29,7 +29,7 @@ static void on_start(j_compress_ptr jpeg) { grow(jpeg, 16 << 10); }
 
 static boolean on_full(j_compress_ptr jpeg) {
   Encoder *encoder = owner_of(jpeg);
-  if (encoder->capacity > encoder->maximum_bytes) cjpeg_fail((j_common_ptr)jpeg, CJPEG_TOO_LARGE, "too large");
+  if (encoder->capacity > encoder->maximum_bytes) cjpeg_fail((j_common_ptr)jpeg, CCODEC_TOO_LARGE, "too large");
   grow(jpeg, encoder->capacity * 2);
   return TRUE;
 }
@@ -37,7 +37,7 @@ static boolean on_full(j_compress_ptr jpeg) {
 static void on_end(j_compress_ptr jpeg) {
   Encoder *encoder = owner_of(jpeg);
   encoder->count = encoder->capacity - encoder->destination.free_in_buffer;
-  if (encoder->count > encoder->maximum_bytes) cjpeg_fail((j_common_ptr)jpeg, CJPEG_TOO_LARGE, "too large");
+  if (encoder->count > encoder->maximum_bytes) cjpeg_fail((j_common_ptr)jpeg, CCODEC_TOO_LARGE, "too large");
 }
 
 // Flattens RGBA onto white.
@@ -65,7 +65,7 @@ static void run(Encoder *encoder, const uint8_t *pixels, CJPEGEncoding encoding)
   jpeg->comp_info[0].h_samp_factor = jpeg->comp_info[0].v_samp_factor = encoding.subsamples ? 2 : 1;
   jpeg_start_compress(jpeg, TRUE);
   encoder->row = malloc((size_t)encoding.width * 4);
-  if (encoder->row == NULL) cjpeg_fail((j_common_ptr)jpeg, CJPEG_OUT_OF_MEMORY, "no memory for a row");
+  if (encoder->row == NULL) cjpeg_fail((j_common_ptr)jpeg, CCODEC_OUT_OF_MEMORY, "no memory for a row");
   for (unsigned y = 0; y < encoding.height; y++) {
     flatten(encoder->row, pixels + (size_t)y * encoding.width * 4, encoding.width);
     JSAMPROW rows[1] = {encoder->row};
@@ -79,14 +79,14 @@ static void run_until_error(Encoder *encoder, const uint8_t *pixels, CJPEGEncodi
   if (setjmp(encoder->failures.escape) == 0) run(encoder, pixels, encoding);
 }
 
-CJPEGStatus cjpeg_encode(const uint8_t *pixels, CJPEGEncoding encoding, uint8_t **bytes, size_t *count, CJPEGReport *report) {
+CCodecStatus cjpeg_encode(const uint8_t *pixels, CJPEGEncoding encoding, uint8_t **bytes, size_t *count, CCodecReport *report) {
   Encoder encoder = {.maximum_bytes = encoding.maximum_bytes};
   encoder.jpeg.err = cjpeg_failures_begin(&encoder.failures);
   run_until_error(&encoder, pixels, encoding);
   jpeg_destroy_compress(&encoder.jpeg);
   free(encoder.row);
   *report = encoder.failures.report;
-  if (encoder.failures.status != CJPEG_OK) {
+  if (encoder.failures.status != CCODEC_OK) {
     free(encoder.bytes);
     encoder.bytes = NULL;
   }

@@ -1,21 +1,9 @@
 #include "failures.h"
 
-#include <string.h>
-#include <time.h>
-
-static void append_line(char *lines, size_t capacity, const char *line) {
-  size_t used = strlen(lines), length = strlen(line);
-  if (strstr(lines, line) != NULL || used + length + 2 > capacity) return;
-  if (used > 0) lines[used++] = '\n';
-  memcpy(lines + used, line, length + 1);
-}
-
-static void warn(Failures *failures, const char *line) { append_line(failures->report.warnings, CJPEG_WARNINGS_BYTES, line); }
-
-_Noreturn void cjpeg_fail(j_common_ptr jpeg, CJPEGStatus status, const char *message) {
+_Noreturn void cjpeg_fail(j_common_ptr jpeg, CCodecStatus status, const char *message) {
   Failures *failures = failures_of(jpeg);
   failures->status = status;
-  snprintf(failures->report.message, CJPEG_MESSAGE_BYTES, "%s", message);
+  snprintf(failures->report.message, CCODEC_MESSAGE_BYTES, "%s", message);
   longjmp(failures->escape, 1);
 }
 
@@ -27,7 +15,7 @@ static int is_first_scan(j_decompress_ptr jpeg) {
 
 _Noreturn void cjpeg_fail_as_incomplete(j_decompress_ptr jpeg) {
   const char *cause = failures_of((j_common_ptr)jpeg)->file_ended ? "the JPEG is cut off" : "the JPEG's data ends early";
-  char message[CJPEG_MESSAGE_BYTES];
+  char message[CCODEC_MESSAGE_BYTES];
   if (jpeg->total_iMCU_rows == 0 || jpeg->input_scan_number == 0) {
     snprintf(message, sizeof message, "%s before its first pixel", cause);
   } else if (is_first_scan(jpeg) && jpeg->input_iMCU_row < jpeg->total_iMCU_rows) {
@@ -38,29 +26,25 @@ _Noreturn void cjpeg_fail_as_incomplete(j_decompress_ptr jpeg) {
   } else {
     snprintf(message, sizeof message, "%s at scan %d: its pixels lack detail or colour", cause, jpeg->input_scan_number);
   }
-  cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, message);
+  cjpeg_fail((j_common_ptr)jpeg, CCODEC_UNDECODABLE, message);
 }
 
 void cjpeg_warn_if_file_ended(j_decompress_ptr jpeg) {
   Failures *failures = failures_of((j_common_ptr)jpeg);
   if (!failures->file_ended) return;
   // The arithmetic decoder doesn't report missing data of the last rows.
-  warn(failures, jpeg->arith_code ? "the JPEG lacks its end marker" : "the JPEG lacks its end marker; no pixels are missing");
+  ccodec_warn(&failures->report, jpeg->arith_code ? "the JPEG lacks its end marker" : "the JPEG lacks its end marker; no pixels are missing");
 }
 
 void cjpeg_fail_if_late(j_common_ptr jpeg) {
-  uint64_t deadline = failures_of(jpeg)->deadline;
-  if (deadline == 0) return;
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  if ((uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= deadline) cjpeg_fail(jpeg, CJPEG_OUT_OF_TIME, "too slow");
+  if (ccodec_is_late(failures_of(jpeg)->deadline)) cjpeg_fail(jpeg, CCODEC_OUT_OF_TIME, "too slow");
 }
 
-static _Noreturn void fail_with_library_message(j_common_ptr jpeg, CJPEGStatus status) {
+static _Noreturn void fail_with_library_message(j_common_ptr jpeg, CCodecStatus status) {
   char message[JMSG_LENGTH_MAX];
   Failures *failures = failures_of(jpeg);
   // Once the bytes have ended, that is the cause of every later error.
-  if (failures->file_ended && jpeg->is_decompressor && status == CJPEG_UNDECODABLE) cjpeg_fail_as_incomplete((j_decompress_ptr)jpeg);
+  if (failures->file_ended && jpeg->is_decompressor && status == CCODEC_UNDECODABLE) cjpeg_fail_as_incomplete((j_decompress_ptr)jpeg);
   failures->manager.format_message(jpeg, message);
   cjpeg_fail(jpeg, status, message);
 }
@@ -69,7 +53,7 @@ static void on_error(j_common_ptr jpeg) {
   int code = jpeg->err->msg_code;
   // JERR_NO_BACKING_STORE: more than `max_memory_to_use` would be needed.
   int memory = code == JERR_OUT_OF_MEMORY || code == JERR_NO_BACKING_STORE;
-  fail_with_library_message(jpeg, memory ? CJPEG_OUT_OF_MEMORY : CJPEG_UNDECODABLE);
+  fail_with_library_message(jpeg, memory ? CCODEC_OUT_OF_MEMORY : CCODEC_UNDECODABLE);
 }
 
 // Whether rows of blocks will have no data if the data of a scan ends now. A refining scan adds no rows, and after a restart marker
@@ -98,7 +82,7 @@ static void on_message(j_common_ptr jpeg, int level) {
   if (code == JWRN_HIT_MARKER && (failures->file_ended || rows_are_missing(decoder))) cjpeg_fail_as_incomplete(decoder);
   char line[JMSG_LENGTH_MAX];
   failures->manager.format_message(jpeg, line);
-  warn(failures, line);
+  ccodec_warn(&failures->report, line);
 }
 
 struct jpeg_error_mgr *cjpeg_failures_begin(Failures *failures) {

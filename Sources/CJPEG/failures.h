@@ -14,8 +14,8 @@
 typedef struct {
   struct jpeg_error_mgr manager;
   jmp_buf escape;
-  CJPEGStatus status;
-  CJPEGReport report;
+  CCodecStatus status;
+  CCodecReport report;
   int file_ended;     // libjpeg reached the end of the bytes and inserted an end marker
   uint64_t deadline;  // of CLOCK_THREAD_CPUTIME_ID, in nanoseconds; 0: none
 } Failures;
@@ -26,7 +26,7 @@ static inline Failures *failures_of(j_common_ptr jpeg) { return (Failures *)jpeg
 struct jpeg_error_mgr *cjpeg_failures_begin(Failures *failures);
 
 // Jumps to `escape`.
-_Noreturn void cjpeg_fail(j_common_ptr jpeg, CJPEGStatus status, const char *message);
+_Noreturn void cjpeg_fail(j_common_ptr jpeg, CCodecStatus status, const char *message);
 // The file is cut off, or its data ends early: says which part of the picture is missing.
 _Noreturn void cjpeg_fail_as_incomplete(j_decompress_ptr jpeg);
 void cjpeg_fail_if_late(j_common_ptr jpeg);

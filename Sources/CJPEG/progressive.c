@@ -55,7 +55,7 @@ void cjpeg_progressive_destroy(CJPEGProgressive *progressive) {
   free(progressive);
 }
 
-const CJPEGReport *cjpeg_progressive_report(const CJPEGProgressive *progressive) { return &progressive->failures.report; }
+const CCodecReport *cjpeg_progressive_report(const CJPEGProgressive *progressive) { return &progressive->failures.report; }
 
 // Moves the unread bytes to the front and appends the new ones.
 static void take(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count) {
@@ -69,7 +69,7 @@ static void take(CJPEGProgressive *progressive, const uint8_t *bytes, size_t cou
   if (left + count > progressive->capacity) {
     size_t capacity = (left + count) * 2;
     uint8_t *larger = realloc(progressive->bytes, capacity);
-    if (larger == NULL) cjpeg_fail((j_common_ptr)&progressive->jpeg, CJPEG_OUT_OF_MEMORY, "no memory for arriving bytes");
+    if (larger == NULL) cjpeg_fail((j_common_ptr)&progressive->jpeg, CCODEC_OUT_OF_MEMORY, "no memory for arriving bytes");
     progressive->bytes = larger;
     progressive->capacity = capacity;
   }
@@ -132,13 +132,13 @@ static void draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed) {
   }
 }
 
-CJPEGStatus cjpeg_progressive_append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
+CCodecStatus cjpeg_progressive_append(CJPEGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
   progressive->failures.deadline = deadline;
   if (setjmp(progressive->failures.escape) == 0) append(progressive, bytes, count);
   return progressive->failures.status;
 }
 
-CJPEGStatus cjpeg_progressive_draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed, uint64_t deadline) {
+CCodecStatus cjpeg_progressive_draw(CJPEGProgressive *progressive, uint8_t *pixels, int *changed, uint64_t deadline) {
   progressive->failures.deadline = deadline;
   *changed = 0;
   if (setjmp(progressive->failures.escape) == 0) draw(progressive, pixels, changed);

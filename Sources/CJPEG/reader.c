@@ -27,7 +27,7 @@ void cjpeg_reader_destroy(CJPEGReader *reader) {
   free(reader);
 }
 
-const CJPEGReport *cjpeg_reader_report(const CJPEGReader *reader) { return &reader->failures.report; }
+const CCodecReport *cjpeg_reader_report(const CJPEGReader *reader) { return &reader->failures.report; }
 
 static void note_scan(CJPEGReader *reader) {
   j_decompress_ptr jpeg = &reader->jpeg;
@@ -57,7 +57,7 @@ static void read_all_scans(CJPEGReader *reader) {
   for (int component = 0; component < jpeg->num_components; component++)
     if (!reader->component_seen[component]) {
       if (reader->failures.file_ended) cjpeg_fail_as_incomplete(jpeg);
-      cjpeg_fail((j_common_ptr)jpeg, CJPEG_UNDECODABLE, "a colour component has no scan");
+      cjpeg_fail((j_common_ptr)jpeg, CCODEC_UNDECODABLE, "a colour component has no scan");
     }
   // Truncated between two scans: the previous ones are complete, but refining ones are missing.
   if (reader->failures.file_ended && !is_refined(jpeg)) cjpeg_fail_as_incomplete(jpeg);
@@ -106,22 +106,22 @@ static void finish(CJPEGReader *reader) {
 
 // Each call below has its own stack frame for `setjmp`, whose locals aren't used after the jump.
 
-CJPEGStatus cjpeg_reader_start(CJPEGReader *reader) {
+CCodecStatus cjpeg_reader_start(CJPEGReader *reader) {
   if (setjmp(reader->failures.escape) == 0) start(reader);
   return reader->failures.status;
 }
 
-CJPEGStatus cjpeg_reader_read(CJPEGReader *reader, uint8_t *rows, unsigned count) {
+CCodecStatus cjpeg_reader_read(CJPEGReader *reader, uint8_t *rows, unsigned count) {
   if (setjmp(reader->failures.escape) == 0) read_rows(reader, rows, count);
   return reader->failures.status;
 }
 
-CJPEGStatus cjpeg_reader_skip(CJPEGReader *reader) {
+CCodecStatus cjpeg_reader_skip(CJPEGReader *reader) {
   if (setjmp(reader->failures.escape) == 0) skip_rows(reader);
   return reader->failures.status;
 }
 
-CJPEGStatus cjpeg_reader_finish(CJPEGReader *reader) {
+CCodecStatus cjpeg_reader_finish(CJPEGReader *reader) {
   if (setjmp(reader->failures.escape) == 0) finish(reader);
   return reader->failures.status;
 }

@@ -11,7 +11,6 @@
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct CJXLDecoder {
   JxlDecoder *decoder;
@@ -33,12 +32,6 @@ static const size_t large_block = 64 << 10;
 
 static _Thread_local CJXLDecoder *current;
 
-static bool is_late(uint64_t deadline) {
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return deadline && (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= deadline;
-}
-
 static int compare(const void *left, const void *right) { return left < right ? -1 : left > right; }
 
 static void *counted_malloc(size_t size) {
@@ -46,7 +39,7 @@ static void *counted_malloc(size_t size) {
   if (decoder == NULL) return malloc(size);
   if (size >= large_block) {
     if (size > decoder->allowed - decoder->used) longjmp(decoder->exit, CJXL_TOO_LARGE);
-    if (is_late(decoder->deadline)) longjmp(decoder->exit, CJXL_TOO_LATE);
+    if (ccodec_is_late(decoder->deadline)) longjmp(decoder->exit, CJXL_TOO_LATE);
   }
   void *block = malloc(size);
   if (block == NULL) longjmp(decoder->exit, CJXL_OUT_OF_MEMORY);

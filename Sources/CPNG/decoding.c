@@ -10,7 +10,7 @@ void cpng_restrict(png_structp png, CPNGExpectation expected) {
 
 void cpng_check_size(png_structp png, png_infop info, CPNGExpectation expected) {
   if (png_get_image_width(png, info) != expected.width || png_get_image_height(png, info) != expected.height)
-    cpng_fail(png, CPNG_UNDECODABLE, "the size changed while it was read");
+    cpng_fail(png, CCODEC_UNDECODABLE, "the size changed while it was read");
 }
 
 int cpng_configure(png_structp png, png_infop info, CPNGExpectation expected) {
@@ -21,6 +21,6 @@ int cpng_configure(png_structp png, png_infop info, CPNGExpectation expected) {
   png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
   int passes = png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  if (png_get_rowbytes(png, info) != (size_t)expected.width * 4) cpng_fail(png, CPNG_UNDECODABLE, "a row isn't RGBA");
+  if (png_get_rowbytes(png, info) != (size_t)expected.width * 4) cpng_fail(png, CCODEC_UNDECODABLE, "a row isn't RGBA");
   return passes;
 }

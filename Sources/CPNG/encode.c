@@ -17,11 +17,11 @@ typedef struct {
 
 static void on_write(png_structp png, png_bytep from, size_t count) {
   Encoder *encoder = png_get_io_ptr(png);
-  if (encoder->count + count > encoder->maximum_bytes) cpng_fail(png, CPNG_TOO_LARGE, "too large");
+  if (encoder->count + count > encoder->maximum_bytes) cpng_fail(png, CCODEC_TOO_LARGE, "too large");
   if (encoder->count + count > encoder->capacity) {
     size_t capacity = (encoder->count + count) * 2;
     uint8_t *larger = realloc(encoder->bytes, capacity);
-    if (larger == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+    if (larger == NULL) cpng_fail(png, CCODEC_OUT_OF_MEMORY, "Out of memory");
     encoder->bytes = larger;
     encoder->capacity = capacity;
   }
@@ -62,7 +62,7 @@ static void run(Encoder *encoder, const uint8_t *pixels, uint32_t width, uint32_
       png, encoder->info, width, height, 8, type, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(png, encoder->info);
   encoder->row = malloc((size_t)width * 4);
-  if (encoder->row == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+  if (encoder->row == NULL) cpng_fail(png, CCODEC_OUT_OF_MEMORY, "Out of memory");
   for (uint32_t y = 0; y < height; y++) {
     pack(encoder->row, pixels + (size_t)y * width * 4, width, type);
     png_write_row(png, encoder->row);
@@ -75,18 +75,18 @@ static void run_until_error(Encoder *encoder, const uint8_t *pixels, uint32_t wi
   if (setjmp(png_jmpbuf(encoder->png)) == 0) run(encoder, pixels, width, height);
 }
 
-CPNGStatus cpng_encode(
+CCodecStatus cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes,
-    uint8_t **bytes, size_t *count, CPNGReport *report) {
+    uint8_t **bytes, size_t *count, CCodecReport *report) {
   Encoder encoder = {.maximum_bytes = maximum_bytes};
   encoder.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &encoder.failures, cpng_on_error, cpng_on_warning);
   if (encoder.png != NULL) encoder.info = png_create_info_struct(encoder.png);
   if (encoder.info != NULL) run_until_error(&encoder, pixels, width, height);
-  else encoder.failures.status = CPNG_OUT_OF_MEMORY;
+  else encoder.failures.status = CCODEC_OUT_OF_MEMORY;
   png_destroy_write_struct(&encoder.png, &encoder.info);
   free(encoder.row);
   *report = encoder.failures.report;
-  if (encoder.failures.status != CPNG_OK) {
+  if (encoder.failures.status != CCODEC_OK) {
     free(encoder.bytes);
     encoder.bytes = NULL;
   }

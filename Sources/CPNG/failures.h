@@ -7,8 +7,8 @@
 
 // libpng's messages and the status, reached through its error pointer.
 typedef struct {
-  CPNGStatus status;
-  CPNGReport report;
+  CCodecStatus status;
+  CCodecReport report;
   uint64_t deadline;  // of CLOCK_THREAD_CPUTIME_ID, in nanoseconds; 0: none
 } Failures;
 
@@ -16,10 +16,8 @@ typedef struct {
 void cpng_on_error(png_structp png, png_const_charp message);
 void cpng_on_warning(png_structp png, png_const_charp message);
 
-void cpng_warn(Failures *failures, const char *line);
-
 // Jumps to png_jmpbuf.
-_Noreturn void cpng_fail(png_structp png, CPNGStatus status, const char *message);
+_Noreturn void cpng_fail(png_structp png, CCodecStatus status, const char *message);
 void cpng_fail_if_late(png_structp png);
 
 // The number of rows between checks of the deadline.

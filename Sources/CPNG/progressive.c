@@ -31,7 +31,7 @@ static void on_info(png_structp png, png_infop info) {
   CPNGProgressive *progressive = png_get_progressive_ptr(png);
   progressive->passes = cpng_configure(png, info, progressive->expected);
   progressive->pixels = calloc(progressive->expected.height, (size_t)progressive->expected.width * 4);
-  if (progressive->pixels == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+  if (progressive->pixels == NULL) cpng_fail(png, CCODEC_OUT_OF_MEMORY, "Out of memory");
 }
 
 // `row` is NULL if a pass of an interlaced picture has no pixels in it.
@@ -53,7 +53,7 @@ static int on_chunk(png_structp png, png_unknown_chunkp chunk) {
   CPNGProgressive *progressive = png_get_user_chunk_ptr(png);
   if (progressive->exif != NULL || memcmp(chunk->name, "eXIf", 4) != 0) return 1;
   progressive->exif = malloc(chunk->size + 1);
-  if (progressive->exif == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+  if (progressive->exif == NULL) cpng_fail(png, CCODEC_OUT_OF_MEMORY, "Out of memory");
   memcpy(progressive->exif, chunk->data, chunk->size);
   progressive->exif_count = chunk->size;
   return 1;
@@ -77,7 +77,7 @@ CPNGProgressive *cpng_progressive_create(CPNGExpectation expected) {
   if (progressive->png != NULL) progressive->info = png_create_info_struct(progressive->png);
   if (progressive->info != NULL) {
     if (setjmp(png_jmpbuf(progressive->png)) == 0) configure(progressive);
-    if (progressive->failures.status == CPNG_OK) return progressive;
+    if (progressive->failures.status == CCODEC_OK) return progressive;
   }
   cpng_progressive_destroy(progressive);
   return NULL;
@@ -90,7 +90,7 @@ void cpng_progressive_destroy(CPNGProgressive *progressive) {
   free(progressive);
 }
 
-const CPNGReport *cpng_progressive_report(const CPNGProgressive *progressive) { return &progressive->failures.report; }
+const CCodecReport *cpng_progressive_report(const CPNGProgressive *progressive) { return &progressive->failures.report; }
 
 const uint8_t *cpng_progressive_pixels(const CPNGProgressive *progressive) { return progressive->pixels; }
 
@@ -124,13 +124,13 @@ static void append(CPNGProgressive *progressive, const uint8_t *bytes, size_t co
   }
 }
 
-CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
+CCodecStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline) {
   progressive->failures.deadline = deadline;
   if (setjmp(png_jmpbuf(progressive->png)) == 0) {
     append(progressive, bytes, count);
-  } else if (progressive->is_sound && progressive->failures.status == CPNG_UNDECODABLE) {
+  } else if (progressive->is_sound && progressive->failures.status == CCODEC_UNDECODABLE) {
     // The picture is complete, so errors after it don't matter.
-    progressive->failures.status = CPNG_OK;
+    progressive->failures.status = CCODEC_OK;
     progressive->has_ended = 1;
   }
   return progressive->failures.status;

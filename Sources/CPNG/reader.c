@@ -19,7 +19,7 @@ struct CPNGReader {
 
 static void on_read(png_structp png, png_bytep into, size_t count) {
   CPNGReader *reader = png_get_io_ptr(png);
-  if (count > reader->left) cpng_fail(png, CPNG_UNDECODABLE, "premature end of PNG file");
+  if (count > reader->left) cpng_fail(png, CCODEC_UNDECODABLE, "premature end of PNG file");
   memcpy(into, reader->next, count);
   reader->next += count;
   reader->left -= count;
@@ -45,7 +45,7 @@ void cpng_reader_destroy(CPNGReader *reader) {
   free(reader);
 }
 
-const CPNGReport *cpng_reader_report(const CPNGReader *reader) { return &reader->failures.report; }
+const CCodecReport *cpng_reader_report(const CPNGReader *reader) { return &reader->failures.report; }
 
 static void start(CPNGReader *reader) {
   png_structp png = reader->png;
@@ -78,7 +78,7 @@ static void skip_rows(CPNGReader *reader) {
   int interlaced = png_get_interlace_type(png, reader->info) == PNG_INTERLACE_ADAM7;
   png_read_update_info(png, reader->info);
   reader->row = malloc(png_get_rowbytes(png, reader->info));
-  if (reader->row == NULL) cpng_fail(png, CPNG_OUT_OF_MEMORY, "Out of memory");
+  if (reader->row == NULL) cpng_fail(png, CCODEC_OUT_OF_MEMORY, "Out of memory");
   for (int pass = 0; pass < (interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1); pass++) {
     if (interlaced && PNG_PASS_COLS(reader->expected.width, pass) == 0) continue;
     uint32_t rows = interlaced ? PNG_PASS_ROWS(reader->expected.height, pass) : reader->expected.height;
@@ -94,29 +94,29 @@ static void read_end(CPNGReader *reader) {
 
 // Each call below has its own stack frame for `setjmp`, whose locals aren't used after the jump.
 
-CPNGStatus cpng_reader_start(CPNGReader *reader) {
+CCodecStatus cpng_reader_start(CPNGReader *reader) {
   if (setjmp(png_jmpbuf(reader->png)) == 0) start(reader);
   return reader->failures.status;
 }
 
-CPNGStatus cpng_reader_read(CPNGReader *reader, uint8_t *rows, uint32_t count) {
+CCodecStatus cpng_reader_read(CPNGReader *reader, uint8_t *rows, uint32_t count) {
   if (setjmp(png_jmpbuf(reader->png)) == 0) read_rows(reader, rows, count);
   return reader->failures.status;
 }
 
-CPNGStatus cpng_reader_skip(CPNGReader *reader) {
+CCodecStatus cpng_reader_skip(CPNGReader *reader) {
   if (setjmp(png_jmpbuf(reader->png)) == 0) skip_rows(reader);
   return reader->failures.status;
 }
 
-CPNGStatus cpng_reader_finish(CPNGReader *reader) {
+CCodecStatus cpng_reader_finish(CPNGReader *reader) {
   if (setjmp(png_jmpbuf(reader->png)) == 0) {
     read_end(reader);
-  } else if (reader->failures.status == CPNG_UNDECODABLE) {
-    char line[CPNG_MESSAGE_BYTES + 32];
+  } else if (reader->failures.status == CCODEC_UNDECODABLE) {
+    char line[CCODEC_MESSAGE_BYTES + 32];
     snprintf(line, sizeof line, "%s, after all image data", reader->failures.report.message);
-    cpng_warn(&reader->failures, line);
-    reader->failures.status = CPNG_OK;
+    ccodec_warn(&reader->failures.report, line);
+    reader->failures.status = CCODEC_OK;
   }
   return reader->failures.status;
 }

@@ -50,7 +50,7 @@ int ctiff_on_error(TIFF *tiff, void *user, const char *module, const char *forma
   (void)tiff, (void)module;
   CTIFFReader *reader = user;
   // The first of several errors is the most precise one.
-  if (!reader->has_failed) vsnprintf(reader->report.message, CTIFF_MESSAGE_BYTES, format, arguments);
+  if (!reader->has_failed) vsnprintf(reader->report.texts.message, CCODEC_MESSAGE_BYTES, format, arguments);
   reader->has_failed = true;
   return 1;
 }
@@ -68,24 +68,21 @@ int ctiff_on_warning(TIFF *tiff, void *user, const char *module, const char *for
   (void)tiff, (void)module;
   CTIFFReader *reader = user;
   if (!reader->reports_warnings) return 1;
-  char line[CTIFF_MESSAGE_BYTES], *lines = reader->report.warnings;
+  char line[CCODEC_MESSAGE_BYTES];
   vsnprintf(line, sizeof line, format, arguments);
   if (is_about_missing_pixels(line)) {
-    ctiff_fail(reader, CTIFF_UNDECODABLE, "%s", line);
+    ctiff_fail(reader, CCODEC_UNDECODABLE, "%s", line);
   } else if (strncmp(line, "Old-style LZW codes", 19) != 0) {
-    size_t used = strlen(lines), length = strlen(line);
-    if (strstr(lines, line) != NULL || used + length + 2 > CTIFF_WARNINGS_BYTES) return 1;
-    if (used > 0) lines[used++] = '\n';
-    memcpy(lines + used, line, length + 1);
+    ccodec_warn(&reader->report.texts, line);
   }
   return 1;
 }
 
-CTIFFStatus ctiff_fail(CTIFFReader *reader, CTIFFStatus status, const char *format, ...) {
+CCodecStatus ctiff_fail(CTIFFReader *reader, CCodecStatus status, const char *format, ...) {
   if (!reader->has_failed) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reader->report.message, CTIFF_MESSAGE_BYTES, format, arguments);
+    vsnprintf(reader->report.texts.message, CCODEC_MESSAGE_BYTES, format, arguments);
     va_end(arguments);
   }
   reader->has_failed = true;

@@ -59,10 +59,10 @@ static uint64_t estimated_memory(const CTIFFReader *reader) {
   return all < 1e18 ? (uint64_t)all : (uint64_t)1e18;
 }
 
-CTIFFStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFPage *page) {
+CCodecStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFPage *page) {
   TIFF *tiff = reader->tiff;
   *page = (CTIFFPage){0};
-  if (tiff == NULL) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its header is invalid");
+  if (tiff == NULL) return ctiff_fail(reader, CCODEC_UNDECODABLE, "its header is invalid");
   ctiff_free_page(reader);
   reader->number++;
   reader->reports_warnings = false;
@@ -70,20 +70,21 @@ CTIFFStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFPage *page) {
   reader->reads_directory = true;
   bool is_read = ctiff_functions.TIFFReadDirectory(tiff);
   reader->reads_directory = false;
-  if (reader->directory_bytes > ctiff_most_directory_bytes(reader)) return CTIFF_TOO_LARGE;
-  if (!is_read) return ctiff_fail(reader, CTIFF_UNDECODABLE, "its directory is invalid");
+  if (reader->directory_bytes > ctiff_most_directory_bytes(reader)) return CCODEC_TOO_LARGE;
+  if (!is_read) return ctiff_fail(reader, CCODEC_UNDECODABLE, "its directory is invalid");
   if (reader->is_complete && reader->report.missing_end > 0) {
-    return ctiff_fail(reader, CTIFF_TRUNCATED, "a field of page %u ends at %llu", reader->number,
+    return ctiff_fail(reader, CCODEC_TRUNCATED, "a field of page %u ends at %llu", reader->number,
                       (unsigned long long)reader->report.missing_end);
   }
   // Errors in tags that don't matter.
   reader->has_failed = false;
-  reader->report = (CTIFFReport){0};
+  reader->report.texts.message[0] = 0;
+  reader->report.missing_start = reader->report.missing_end = 0;
   reader->width = reader->height = reader->chunk_width = reader->chunk_height = 0;
   ctiff_functions.TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &reader->width);
   ctiff_functions.TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &reader->height);
   if (reader->width == 0 || reader->height == 0) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "a page of %u x %u pixels", reader->width, reader->height);
+    return ctiff_fail(reader, CCODEC_UNDECODABLE, "a page of %u x %u pixels", reader->width, reader->height);
   }
   read_tags(reader);
   reader->is_tiled = ctiff_functions.TIFFIsTiled(tiff);
@@ -103,7 +104,7 @@ CTIFFStatus ctiff_reader_next_page(CTIFFReader *reader, CTIFFPage *page) {
   page->rows_per_band = reader->chunk_height;
   page->bands = reader->chunk_height > 0 ? (uint32_t)ctiff_rounded_up(reader->height, reader->chunk_height) : 0;
   ctiff_functions.TIFFGetField(tiff, TIFFTAG_ICCPROFILE, &page->profile_bytes, &page->profile);
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
 // The bytes that readers need of a strip or tile of that length. Some encoders write too large lengths of uncompressed ones.
@@ -118,7 +119,7 @@ static uint64_t used_bytes(const CTIFFReader *reader, uint32_t index, uint64_t l
 // Of a file that is arriving; it may have a million.
 enum { MOST_KNOWN_ENDS = 65536 };
 
-CTIFFStatus ctiff_reader_find_end(CTIFFReader *reader, uint64_t *end) {
+CCodecStatus ctiff_reader_find_end(CTIFFReader *reader, uint64_t *end) {
   TIFF *tiff = reader->tiff;
   *end = 0;
   uint32_t count = reader->is_tiled ? ctiff_functions.TIFFNumberOfTiles(tiff) : ctiff_functions.TIFFNumberOfStrips(tiff);
@@ -128,7 +129,7 @@ CTIFFStatus ctiff_reader_find_end(CTIFFReader *reader, uint64_t *end) {
     uint64_t start = ctiff_functions.TIFFGetStrileOffsetWithErr(tiff, index, &has_failed);
     uint64_t length = ctiff_functions.TIFFGetStrileByteCountWithErr(tiff, index, &lacks_length);
     if (reader->is_complete && (has_failed || lacks_length || start == 0)) {
-      return ctiff_fail(reader, CTIFF_TRUNCATED, "strip or tile %u of page %u has no position", index + 1, reader->number);
+      return ctiff_fail(reader, CCODEC_TRUNCATED, "strip or tile %u of page %u has no position", index + 1, reader->number);
     }
     if (has_failed || lacks_length) break;
     if (start == 0 || length == 0) continue;
@@ -136,11 +137,11 @@ CTIFFStatus ctiff_reader_find_end(CTIFFReader *reader, uint64_t *end) {
     uint64_t last = length < INT64_MAX - (start < INT64_MAX ? start : INT64_MAX) ? start + length : INT64_MAX;
     if (last > *end) *end = last;
     if (reader->is_complete && last > reader->count) {
-      return ctiff_fail(reader, CTIFF_TRUNCATED, "strip or tile %u of page %u ends at %llu", index + 1, reader->number,
+      return ctiff_fail(reader, CCODEC_TRUNCATED, "strip or tile %u of page %u ends at %llu", index + 1, reader->number,
                         (unsigned long long)last);
     }
   }
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
 #endif

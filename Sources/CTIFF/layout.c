@@ -26,15 +26,15 @@ static bool is_decoded(uint16_t compression) {
 static bool is_fax(uint16_t compression) { return compression >= COMPRESSION_CCITTRLE && compression <= COMPRESSION_CCITTFAX4; }
 
 // The tag is required, but libtiff and others read files without it.
-static CTIFFStatus guess_photometric(CTIFFReader *reader, Tags *tags) {
+static CCodecStatus guess_photometric(CTIFFReader *reader, Tags *tags) {
   switch (tags->samples - tags->extra_samples) {
-  case 1: tags->photometric = is_fax(tags->compression) ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK; return CTIFF_OK;
-  case 3: tags->photometric = PHOTOMETRIC_RGB; return CTIFF_OK;
-  default: return ctiff_fail(reader, CTIFF_UNDECODABLE, "Missing needed PhotometricInterpretation tag");
+  case 1: tags->photometric = is_fax(tags->compression) ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK; return CCODEC_OK;
+  case 3: tags->photometric = PHOTOMETRIC_RGB; return CCODEC_OK;
+  default: return ctiff_fail(reader, CCODEC_UNDECODABLE, "Missing needed PhotometricInterpretation tag");
   }
 }
 
-static CTIFFStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
+static CCodecStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
   TIFF *tiff = reader->tiff;
   Layout *layout = &reader->layout;
   layout->colors = 3;
@@ -42,7 +42,7 @@ static CTIFFStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
     // libjpeg converts it.
     ctiff_functions.TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
     layout->kind = KIND_RGB;
-    return CTIFF_OK;
+    return CCODEC_OK;
   }
   layout->kind = KIND_YCBCR;
   float *luma = NULL, *range = NULL;
@@ -51,12 +51,12 @@ static CTIFFStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
   ctiff_functions.TIFFGetFieldDefaulted(tiff, TIFFTAG_REFERENCEBLACKWHITE, &range);
   if (luma == NULL || range == NULL || layout->block_width == 0 || layout->block_height == 0 || layout->block_width > 4 ||
       layout->block_height > 4 || !(luma[1] > 0)) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "Invalid values for YCbCr tags");
+    return ctiff_fail(reader, CCODEC_UNDECODABLE, "Invalid values for YCbCr tags");
   }
   bool has_blocks = layout->block_width > 1 || layout->block_height > 1;
   if (layout->format != SAMPLEFORMAT_UINT || layout->bits > 16 ||
       (has_blocks && (layout->is_separate || layout->samples != 3 || layout->bits != 8))) {
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert YCbCr with %u samples of %u bits%s", layout->samples, layout->bits,
+    return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert YCbCr with %u samples of %u bits%s", layout->samples, layout->bits,
                       layout->is_separate ? " in separate planes" : "");
   }
   for (int index = 0; index < 3; index++) {
@@ -67,14 +67,14 @@ static CTIFFStatus set_ycbcr(CTIFFReader *reader, const Tags *tags) {
       layout->codes[index][code] = ((float)code - black) * (index == 0 ? 255 : 127) / (white != black ? white - black : 1);
     }
   }
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
 static void read_palette(CTIFFReader *reader) {
   uint16_t *columns[3] = {NULL, NULL, NULL};
   unsigned colors = 1u << reader->layout.bits, most = 0;
   if (!ctiff_functions.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &columns[0], &columns[1], &columns[2])) {
-    ctiff_fail(reader, CTIFF_UNDECODABLE, "Missing required \"Colormap\" tag");
+    ctiff_fail(reader, CCODEC_UNDECODABLE, "Missing required \"Colormap\" tag");
     return;
   }
   for (int column = 0; column < 3; column++) {
@@ -88,7 +88,7 @@ static void read_palette(CTIFFReader *reader) {
   }
 }
 
-static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
+static CCodecStatus set_kind(CTIFFReader *reader, const Tags *tags) {
   Layout *layout = &reader->layout;
   switch (tags->photometric) {
   case PHOTOMETRIC_MINISWHITE:
@@ -106,52 +106,52 @@ static CTIFFStatus set_kind(CTIFFReader *reader, const Tags *tags) {
     layout->kind = KIND_PALETTE;
     layout->colors = 1;
     if (layout->bits > 8 || layout->format != SAMPLEFORMAT_UINT) {
-      return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert a palette image with %u bits per sample", layout->bits);
+      return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert a palette image with %u bits per sample", layout->bits);
     }
     read_palette(reader);
-    if (reader->has_failed) return CTIFF_UNDECODABLE;
+    if (reader->has_failed) return CCODEC_UNDECODABLE;
     break;
   case PHOTOMETRIC_SEPARATED:
     layout->kind = KIND_CMYK;
     layout->colors = 4;
-    if (tags->ink_set != INKSET_CMYK) return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert inks other than CMYK");
+    if (tags->ink_set != INKSET_CMYK) return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert inks other than CMYK");
     break;
   case PHOTOMETRIC_YCBCR: {
-    CTIFFStatus status = set_ycbcr(reader, tags);
-    if (status != CTIFF_OK) return status;
+    CCodecStatus status = set_ycbcr(reader, tags);
+    if (status != CCODEC_OK) return status;
     break;
   }
   case PHOTOMETRIC_CIELAB:
     layout->kind = KIND_LAB;
     layout->colors = 3;
     if ((layout->bits != 8 && layout->bits != 16) || layout->format != SAMPLEFORMAT_UINT) {
-      return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert CIE L*a*b* with %u bits per sample", layout->bits);
+      return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert CIE L*a*b* with %u bits per sample", layout->bits);
     }
     break;
   default:
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
+    return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert colours with PhotometricInterpretation %u", tags->photometric);
   }
   if (layout->samples < layout->colors) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "%u samples per pixel, but its colours need %u", layout->samples, layout->colors);
+    return ctiff_fail(reader, CCODEC_UNDECODABLE, "%u samples per pixel, but its colours need %u", layout->samples, layout->colors);
   }
-  if (ctiff_can_unpack(layout->bits, layout->format)) return CTIFF_OK;
-  return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm can't convert samples of %u bits with SampleFormat %u", layout->bits,
+  if (ctiff_can_unpack(layout->bits, layout->format)) return CCODEC_OK;
+  return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm can't convert samples of %u bits with SampleFormat %u", layout->bits,
                     layout->format);
 }
 
-CTIFFStatus ctiff_read_layout(CTIFFReader *reader) {
+CCodecStatus ctiff_read_layout(CTIFFReader *reader) {
   Tags tags = reader->tags;
-  CTIFFStatus status = tags.photometric < 0 ? guess_photometric(reader, &tags) : CTIFF_OK;
-  if (status != CTIFF_OK) return status;
+  CCodecStatus status = tags.photometric < 0 ? guess_photometric(reader, &tags) : CCODEC_OK;
+  if (status != CCODEC_OK) return status;
   if (!is_decoded(tags.compression)) {
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm doesn't decode TIFF images with Compression %u", tags.compression);
+    return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm doesn't decode TIFF images with Compression %u", tags.compression);
   }
   if (!ctiff_functions.TIFFIsCODECConfigured(tags.compression)) {
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "the installed libtiff doesn't support Compression %u", tags.compression);
+    return ctiff_fail(reader, CCODEC_UNSUPPORTED, "the installed libtiff doesn't support Compression %u", tags.compression);
   }
   uint32_t depth = 1;
   ctiff_functions.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_IMAGEDEPTH, &depth);
-  if (depth != 1) return ctiff_fail(reader, CTIFF_UNSUPPORTED, "prewarm doesn't decode TIFF images with ImageDepth %u", depth);
+  if (depth != 1) return ctiff_fail(reader, CCODEC_UNSUPPORTED, "prewarm doesn't decode TIFF images with ImageDepth %u", depth);
   Layout *layout = &reader->layout;
   *layout = (Layout){
       .bits = tags.bits,

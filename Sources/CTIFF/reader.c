@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 CTIFFReader *ctiff_reader_create(const uint8_t *bytes, size_t count, bool is_complete, uint64_t most_bytes, uint64_t deadline) {
   CTIFFReader *reader = calloc(1, sizeof *reader);
@@ -60,14 +59,14 @@ static int kept_plane(const CTIFFReader *reader, uint16_t plane) {
 }
 
 // Determines the size of strips or tiles, and checks that they hold their pixels.
-static CTIFFStatus measure_chunks(CTIFFReader *reader) {
+static CCodecStatus measure_chunks(CTIFFReader *reader) {
   TIFF *tiff = reader->tiff;
   const Layout *layout = &reader->layout;
   reader->chunk_bytes = reader->is_tiled ? ctiff_functions.TIFFTileSize(tiff) : ctiff_functions.TIFFStripSize(tiff);
   reader->row_bytes = reader->is_tiled ? ctiff_functions.TIFFTileRowSize(tiff) : ctiff_functions.TIFFScanlineSize(tiff);
   reader->planes = layout->is_separate ? layout->samples : 1;
   if (reader->chunk_width == 0 || reader->chunk_height == 0 || reader->chunk_bytes <= 0 || reader->row_bytes <= 0) {
-    return ctiff_fail(reader, CTIFF_UNDECODABLE, "strips or tiles without pixels");
+    return ctiff_fail(reader, CCODEC_UNDECODABLE, "strips or tiles without pixels");
   }
   uint64_t needed = ctiff_rounded_up((uint64_t)reader->chunk_width * (layout->is_separate ? 1 : layout->samples) * layout->bits, 8);
   if (layout->block_width > 1 || layout->block_height > 1) {
@@ -78,17 +77,17 @@ static CTIFFStatus measure_chunks(CTIFFReader *reader) {
   }
   uint64_t rows = ctiff_rounded_up(reader->chunk_height, layout->block_height);
   if ((uint64_t)reader->row_bytes < needed || (uint64_t)reader->chunk_bytes / rows < (uint64_t)reader->row_bytes) {
-    return ctiff_fail(reader, CTIFF_UNSUPPORTED, "libtiff decodes strips or tiles of %lld bytes, which don't hold their %u x %u pixels",
+    return ctiff_fail(reader, CCODEC_UNSUPPORTED, "libtiff decodes strips or tiles of %lld bytes, which don't hold their %u x %u pixels",
                       (long long)reader->chunk_bytes, reader->chunk_width, reader->chunk_height);
   }
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
-static CTIFFStatus allocate_chunks(CTIFFReader *reader) {
+static CCodecStatus allocate_chunks(CTIFFReader *reader) {
   int planes = kept_planes(reader);
   // More than the estimate, which callers compare with their limits.
   if ((uint64_t)reader->chunk_bytes > reader->memory / (uint64_t)planes) {
-    return ctiff_fail(reader, CTIFF_TOO_LARGE, "strips or tiles of %lld bytes", (long long)reader->chunk_bytes);
+    return ctiff_fail(reader, CCODEC_TOO_LARGE, "strips or tiles of %lld bytes", (long long)reader->chunk_bytes);
   }
   bool has_memory = true;
   // With zeros, since a decoder may leave bytes unwritten.
@@ -98,28 +97,21 @@ static CTIFFStatus allocate_chunks(CTIFFReader *reader) {
   for (size_t index = 0; index < sizeof reader->scratch.values / sizeof *reader->scratch.values; index++) {
     has_memory = (reader->scratch.values[index] = malloc(reader->chunk_width)) != NULL && has_memory;
   }
-  return has_memory ? CTIFF_OK : ctiff_fail(reader, CTIFF_OUT_OF_MEMORY, "no memory for a strip or tile");
+  return has_memory ? CCODEC_OK : ctiff_fail(reader, CCODEC_OUT_OF_MEMORY, "no memory for a strip or tile");
 }
 
-CTIFFStatus ctiff_reader_begin_page(CTIFFReader *reader) {
-  CTIFFStatus status = ctiff_read_layout(reader);
-  if (status == CTIFF_OK) status = measure_chunks(reader);
-  if (status == CTIFF_OK) status = allocate_chunks(reader);
+CCodecStatus ctiff_reader_begin_page(CTIFFReader *reader) {
+  CCodecStatus status = ctiff_read_layout(reader);
+  if (status == CCODEC_OK) status = measure_chunks(reader);
+  if (status == CCODEC_OK) status = allocate_chunks(reader);
   reader->reports_warnings = true;
-  return status == CTIFF_OK && reader->has_failed ? CTIFF_UNDECODABLE : status;
-}
-
-static bool is_late(const CTIFFReader *reader) {
-  if (reader->deadline == 0) return false;
-  struct timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= reader->deadline;
+  return status == CCODEC_OK && reader->has_failed ? CCODEC_UNDECODABLE : status;
 }
 
 // Decodes all planes of the strip or tile at a position.
-static CTIFFStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
+static CCodecStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
   for (uint16_t plane = 0; plane < reader->planes; plane++) {
-    if (is_late(reader)) return CTIFF_OUT_OF_TIME;
+    if (ccodec_is_late(reader->deadline)) return CCODEC_OUT_OF_TIME;
     uint8_t *to = reader->planes_bytes[kept_plane(reader, plane)];
     tmsize_t count = 0;
     if (reader->is_tiled) {
@@ -130,9 +122,9 @@ static CTIFFStatus decode_chunk(CTIFFReader *reader, uint32_t x, uint32_t y) {
       count = ctiff_functions.TIFFReadEncodedStrip(reader->tiff, strip, to, reader->chunk_bytes);
     }
     // The fax decoder reports invalid codes as errors but goes on.
-    if (count < 0 || reader->has_failed) return ctiff_fail(reader, CTIFF_UNDECODABLE, "a strip or tile can't be decoded");
+    if (count < 0 || reader->has_failed) return ctiff_fail(reader, CCODEC_UNDECODABLE, "a strip or tile can't be decoded");
   }
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
 static void convert_chunk(CTIFFReader *reader, uint32_t width, uint32_t height, uint8_t *rows, size_t row_length) {
@@ -147,17 +139,17 @@ static void convert_chunk(CTIFFReader *reader, uint32_t width, uint32_t height, 
   }
 }
 
-CTIFFStatus ctiff_reader_read_band(CTIFFReader *reader, uint32_t band, uint8_t *rows) {
+CCodecStatus ctiff_reader_read_band(CTIFFReader *reader, uint32_t band, uint8_t *rows) {
   uint32_t y = band * reader->chunk_height;
   uint32_t height = reader->height - y < reader->chunk_height ? reader->height - y : reader->chunk_height;
   for (uint32_t x = 0; x < reader->width;) {
-    CTIFFStatus status = decode_chunk(reader, x, y);
-    if (status != CTIFF_OK) return status;
+    CCodecStatus status = decode_chunk(reader, x, y);
+    if (status != CCODEC_OK) return status;
     uint32_t rest = reader->width - x, width = rest < reader->chunk_width ? rest : reader->chunk_width;
     if (rows != NULL) convert_chunk(reader, width, height, rows + (size_t)x * 4, (size_t)reader->width * 4);
     x += width;
   }
-  return CTIFF_OK;
+  return CCODEC_OK;
 }
 
 #endif

@@ -51,7 +51,7 @@ int ctiff_on_error(TIFF *tiff, void *reader, const char *module, const char *for
 int ctiff_on_warning(TIFF *tiff, void *reader, const char *module, const char *format, va_list arguments);
 
 // Records a message unless there is one already, and returns the status.
-CTIFFStatus ctiff_fail(CTIFFReader *reader, CTIFFStatus status, const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
+CCodecStatus ctiff_fail(CTIFFReader *reader, CCodecStatus status, const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
 
 // The most bytes that a directory and its values may have: values may share bytes, but a small file must not fill the memory by that.
 static inline uint64_t ctiff_most_directory_bytes(const CTIFFReader *reader) { return 2 * reader->count + (64 << 10); }
@@ -62,6 +62,6 @@ static inline uint64_t ctiff_rounded_up(uint64_t number, uint64_t divisor) { ret
 void ctiff_free_page(CTIFFReader *reader);
 
 // Determines the layout of the current page by its tags.
-CTIFFStatus ctiff_read_layout(CTIFFReader *reader);
+CCodecStatus ctiff_read_layout(CTIFFReader *reader);
 
 #endif

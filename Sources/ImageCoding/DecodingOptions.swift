@@ -80,36 +80,32 @@ public struct EncodingOptions: Sendable, Hashable {
 }
 
 extension EncodingOptions {
-  /// The file that `encode` returns at the highest quality up to ``quality`` with which it has at most ``maximumBytes``; throws if
-  /// it is too large even at the lowest.
+  /// The file that `encode` returns at the highest quality up to ``quality`` with which it has at most ``maximumBytes``, or nil if it
+  /// would have more; throws if it is too large even at the lowest.
   ///
   /// It assumes that higher quality means a larger file, as is nearly always true, so 8 attempts are enough.
-  func fitting(_ encode: (_ quality: Int) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
-    let wanted = try encode(quality)
-    guard let maximumBytes, wanted.count > maximumBytes else { return wanted }
-    var best: [UInt8]?
-    var smallest = wanted.count
-    var range = 1..<quality
-    while !range.isEmpty {
-      let middle = (range.lowerBound + range.upperBound) / 2
-      let attempt = try encode(middle)
-      smallest = min(smallest, attempt.count)
-      if attempt.count <= maximumBytes {
-        best = attempt
-        range = middle + 1..<range.upperBound
+  func fitting(_ encode: (_ quality: Int) throws(ImageError) -> [UInt8]?) throws(ImageError) -> [UInt8] {
+    var best, smallest: [UInt8]?
+    var (lowest, highest, attempt) = (1, quality, quality)
+    while lowest <= highest {
+      let file = try encode(attempt)
+      if let file, file.count <= maximumBytes ?? .max {
+        best = file
+        lowest = attempt + 1
       } else {
-        range = range.lowerBound..<middle
+        smallest = [smallest, file].compactMap(\.self).min { $0.count < $1.count }
+        highest = attempt - 1
       }
+      attempt = (lowest + highest) / 2
     }
     if let best { return best }
+    guard let smallest else { throw tooLarge("as JPEG at the lowest quality") }
     throw ImageError(
       .unencodable,
-      "the image has \(smallest) bytes at the lowest quality, but at most \(maximumBytes) are allowed"
+      "the image has \(smallest.count) bytes at the lowest quality, but at most \(maximumBytes ?? .max) are allowed"
     )
   }
-}
 
-extension EncodingOptions {
   /// The file that `encode` returns without loss, for the quality nil, if ``isLossless``; otherwise as ``fitting(_:)``.
   func fittingOrLossless(_ encode: (_ quality: Int?) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
     guard isLossless else { return try fitting { quality throws(ImageError) in try encode(quality) } }

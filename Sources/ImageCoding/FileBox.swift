@@ -4,22 +4,18 @@ import Base
 struct FileBox {
   /// The range of its content in the file.
   let body: Range<Int>
-  /// Its four letters, the first in the highest byte.
-  let type: Int
+  /// Its four letters, such as `meta`.
+  let type: String
 
-  func isAny(of types: [StaticString]) -> Bool { types.contains { Self.code($0) == type } }
-
-  var name: String { Self.name(type) }
-
-  /// The letters of a number.
-  static func name(_ type: Int) -> String {
-    let letters = (0..<4).map { UInt8(truncatingIfNeeded: type >> (24 - 8 * $0)) }
-    return letters.allSatisfy { (0x20..<0x7F).contains($0) } ? "'\(String(decoding: letters, as: UTF8.self))'" : "\(type)"
+  /// The four letters that a number has, the first in the highest byte.
+  static func type(_ number: Int) -> String {
+    String(String.UnicodeScalarView((0..<4).map { Unicode.Scalar(UInt8(truncatingIfNeeded: number >> (24 - 8 * $0))) }))
   }
 
-  /// The number of four letters.
-  static func code(_ type: StaticString) -> Int {
-    (0..<4).reduce(0) { $0 << 8 | Int(type.utf8Start[$1]) }
+  /// The letters as errors quote them; a number if they can't be printed.
+  static func name(_ type: String) -> String {
+    let letters = type.unicodeScalars.map { Int($0.value) }
+    return letters.allSatisfy { (0x20..<0x7F).contains($0) } ? "'\(type)'" : "\(letters.reduce(0) { $0 << 8 | $1 })"
   }
 }
 
@@ -43,14 +39,14 @@ extension ByteView {
       length = range.upperBound - offset
     }
     guard length >= start - offset, start <= range.upperBound else { return nil }
-    return FileBox(body: start..<offset + length, type: type)
+    return FileBox(body: start..<offset + length, type: FileBox.type(type))
   }
 
   /// The content of the first box of that type in `range`.
-  func firstBox(_ type: StaticString, in range: Range<Int>) -> Range<Int>? {
+  func firstBox(_ type: String, in range: Range<Int>) -> Range<Int>? {
     var offset = range.lowerBound
     while let box = box(at: offset, within: range) {
-      if box.isAny(of: [type]) { return box.body }
+      if box.type == type { return box.body }
       offset = box.body.upperBound
     }
     return nil

@@ -1,3 +1,6 @@
+import CLoading
+import Platform
+
 /// Why an image couldn't be decoded or encoded: the kind, and one sentence that quotes the library.
 public struct ImageError: Error, Sendable, Hashable {
   /// The kind of an error.
@@ -78,5 +81,35 @@ package struct LibraryText: CustomStringConvertible {
   /// The lines, each prefixed by the library's name unless it already says what it is about.
   func lines(of library: String) -> [String] {
     description.split(separator: "\n").map { $0.hasPrefix("the ") ? String($0) : "\(library): \($0)" }
+  }
+}
+
+extension CCodecStatus {
+  /// Throws the error of a failed call to decode.
+  func check(_ report: CCodecReport, of library: String, _ deadline: DecodingDeadline) throws(ImageError) {
+    switch self {
+    case CCODEC_OK: return
+    case CCODEC_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "\(library): \(LibraryText(report.message))")
+    case CCODEC_OUT_OF_TIME: try deadline.check()
+    default: break
+    }
+    throw .undecodable(LibraryText(report.message).lines(of: library).joined())
+  }
+
+  /// The file that `encode` allocates and writes; nil if it is too large.
+  static func file(
+    of library: String,
+    _ encode: (inout UnsafeMutablePointer<UInt8>?, inout Int, inout CCodecReport) -> CCodecStatus
+  ) throws(ImageError) -> [UInt8]? {
+    var start: UnsafeMutablePointer<UInt8>?
+    var (count, report) = (0, CCodecReport())
+    let status = encode(&start, &count, &report)
+    defer { free(start) }
+    switch status {
+    case CCODEC_OK: return Array(UnsafeBufferPointer(start: start, count: count))
+    case CCODEC_TOO_LARGE: return nil
+    case CCODEC_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "\(library): \(LibraryText(report.message))")
+    default: throw ImageError(.unencodable, "\(library): \(LibraryText(report.message))")
+    }
   }
 }

@@ -22,7 +22,7 @@ public struct ImageHeader: Sendable, Hashable {
   /// The EXIF orientation, 1…8; 1 if there is none.
   public var orientation: Int
   /// Whether its EXIF metadata has a GPS position; false if that isn't in the prefix.
-  public var hasPosition: Bool
+  public var hasPosition = false
   /// The horizontal resolution in dots per inch; nil if there is none, or none in the prefix.
   public var dpi: Double?
   /// What is wrong with it although it may be decodable, one sentence each.
@@ -48,40 +48,22 @@ public struct ImageHeader: Sendable, Hashable {
     hasAlpha: Bool = false,
     orientation: Int = 1
   ) {
-    self.init(
-      format: format,
-      size: size,
-      frames: frames,
-      isAnimated: isAnimated,
-      hasAlpha: hasAlpha,
-      orientation: orientation,
-      colorSpace: nil
-    )
-  }
-
-  package init(
-    format: ImageFormat,
-    size: ImageSize,
-    frames: Int = 1,
-    isAnimated: Bool? = nil,
-    hasAlpha: Bool = false,
-    orientation: Int = 1,
-    colorSpace: ColorSpace?,
-    profile: ICCProfile? = nil,
-    hasPosition: Bool = false,
-    dpi: Double? = nil
-  ) {
     self.format = format
     self.size = size
     self.frames = frames
     self.isAnimated = isAnimated ?? (frames > 1 && format.isAnimatable)
     self.hasAlpha = hasAlpha
     self.orientation = orientation
-    self.colorSpace = colorSpace
-    self.profile = profile
-    self.hasPosition = hasPosition
-    self.dpi = dpi
   }
+
+  /// The header of a still, upright image.
+  package init(format: ImageFormat, size: ImageSize, hasAlpha: Bool = false, colorSpace: ColorSpace?) {
+    self.init(format: format, size: size, hasAlpha: hasAlpha)
+    self.colorSpace = colorSpace
+  }
+
+  /// A header whose other properties are read next.
+  init(_ format: ImageFormat) { self.init(format: format, size: ImageSize(width: 0, height: 0)) }
 
   /// The properties besides the picture.
   public var metadata: ImageMetadata {
@@ -108,8 +90,11 @@ public struct ImageHeader: Sendable, Hashable {
     )
   }
 
-  /// Adds what an EXIF block shows besides the picture's own properties.
-  mutating func add(_ exif: EXIF) { (hasThumbnail, exifBytes) = (exif.hasThumbnail, exif.byteCount) }
+  /// Adds what EXIF metadata state, besides the orientation; another resolution of the file counts more.
+  mutating func add(_ exif: EXIF) {
+    (hasPosition, hasThumbnail, exifBytes) = (exif.hasPosition, exif.hasThumbnail, exif.byteCount)
+    dpi = dpi ?? exif.dpi
+  }
 
   /// Width and height as displayed, after applying ``orientation``.
   public var displaySize: ImageSize {

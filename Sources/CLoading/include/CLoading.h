@@ -3,6 +3,8 @@
 
 // Libraries of rare formats and codings are loaded with the first image that needs them, so that others cost neither time nor memory.
 
+#include "CCodec.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -4,23 +4,9 @@
 // libpng behind calls that each begin and end in C, since libpng reports errors by longjmp, which must not cross Swift frames. A
 // call returns a status; the report has the library's message.
 
+#include <CCodec.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum {
-  CPNG_OK = 0,
-  CPNG_UNDECODABLE,    // truncated, corrupt, or in violation of the specification
-  CPNG_OUT_OF_MEMORY,
-  CPNG_OUT_OF_TIME,
-  CPNG_TOO_LARGE,      // an encoded file exceeds its limit
-} CPNGStatus;
-
-enum { CPNG_MESSAGE_BYTES = 256, CPNG_WARNINGS_BYTES = 1024 };
-
-typedef struct {
-  char message[CPNG_MESSAGE_BYTES];    // the error
-  char warnings[CPNG_WARNINGS_BYTES];  // one line each, as many as fit
-} CPNGReport;
 
 // The expected properties of the file, from its header, which the caller has already checked against its limits.
 typedef struct {
@@ -36,19 +22,19 @@ typedef struct CPNGReader CPNGReader;
 // NULL if there is no memory. The bytes are borrowed until the reader is destroyed.
 CPNGReader *cpng_reader_create(const uint8_t *bytes, size_t count, CPNGExpectation expected);
 void cpng_reader_destroy(CPNGReader *reader);
-const CPNGReport *cpng_reader_report(const CPNGReader *reader);
+const CCodecReport *cpng_reader_report(const CPNGReader *reader);
 
 // Reads up to the first row.
-CPNGStatus cpng_reader_start(CPNGReader *reader);
+CCodecStatus cpng_reader_start(CPNGReader *reader);
 
 // The next `count` rows of a file without interlacing, RGBA without padding; for an interlaced file, all rows at once.
-CPNGStatus cpng_reader_read(CPNGReader *reader, uint8_t *rows, uint32_t count);
+CCodecStatus cpng_reader_read(CPNGReader *reader, uint8_t *rows, uint32_t count);
 
 // Decodes every row in stored order without keeping any.
-CPNGStatus cpng_reader_skip(CPNGReader *reader);
+CCodecStatus cpng_reader_skip(CPNGReader *reader);
 
 // Reads the data after the last row.
-CPNGStatus cpng_reader_finish(CPNGReader *reader);
+CCodecStatus cpng_reader_finish(CPNGReader *reader);
 
 // MARK: Reading an arriving file
 
@@ -58,11 +44,11 @@ typedef struct CPNGProgressive CPNGProgressive;
 // NULL if there is no memory. `expected.deadline` is ignored.
 CPNGProgressive *cpng_progressive_create(CPNGExpectation expected);
 void cpng_progressive_destroy(CPNGProgressive *progressive);
-const CPNGReport *cpng_progressive_report(const CPNGProgressive *progressive);
+const CCodecReport *cpng_progressive_report(const CPNGProgressive *progressive);
 
 // Appends the next bytes of the file and draws them: rows, or passes of an interlaced picture, whose pixels also fill missing
 // neighbours.
-CPNGStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline);
+CCodecStatus cpng_progressive_append(CPNGProgressive *progressive, const uint8_t *bytes, size_t count, uint64_t deadline);
 
 // RGBA of the whole picture as far as drawn, otherwise transparent; NULL before the first row.
 const uint8_t *cpng_progressive_pixels(const CPNGProgressive *progressive);
@@ -76,10 +62,10 @@ const uint8_t *cpng_progressive_exif(const CPNGProgressive *progressive, size_t 
 // MARK: Writing
 
 // Writes RGBA pixels as grey, RGB, grey with alpha or RGBA, whichever is the smallest that holds them. The caller must free
-// `*bytes`, which is NULL after a failure. Returns CPNG_TOO_LARGE as soon as the file exceeds `maximum_bytes`.
-CPNGStatus cpng_encode(
+// `*bytes`, which is NULL after a failure. Returns CCODEC_TOO_LARGE as soon as the file exceeds `maximum_bytes`.
+CCodecStatus cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, size_t maximum_bytes,
-    uint8_t **bytes, size_t *count, CPNGReport *report);
+    uint8_t **bytes, size_t *count, CCodecReport *report);
 
 // MARK: Chunks
 

@@ -21,21 +21,8 @@ bool ctiff_is_loaded(void);
 // The reason why `ctiff_is_loaded` is false.
 const char *_Nonnull ctiff_error(void);
 
-typedef enum {
-  CTIFF_OK = 0,
-  CTIFF_UNDECODABLE,    // truncated, corrupt, or in violation of the specification
-  CTIFF_TRUNCATED,      // a strip or tile isn't inside of the file
-  CTIFF_UNSUPPORTED,    // a variant that can't be decoded or converted to RGBA; it may be good
-  CTIFF_OUT_OF_MEMORY,
-  CTIFF_TOO_LARGE,      // needs more memory than allowed
-  CTIFF_OUT_OF_TIME,
-} CTIFFStatus;
-
-enum { CTIFF_MESSAGE_BYTES = 512, CTIFF_WARNINGS_BYTES = 1024 };
-
 typedef struct {
-  char message[CTIFF_MESSAGE_BYTES];    // the error
-  char warnings[CTIFF_WARNINGS_BYTES];  // one line each, as many as fit
+  CCodecReport texts;
   // The range that was read beyond the end of the bytes, up to the last that failed; 0 if none was.
   uint64_t missing_start, missing_end;
 } CTIFFReport;
@@ -65,17 +52,17 @@ void ctiff_reader_destroy(CTIFFReader *_Nonnull reader);
 const CTIFFReport *_Nonnull ctiff_reader_report(const CTIFFReader *_Nonnull reader);
 
 // Reads the directory of the next page.
-CTIFFStatus ctiff_reader_next_page(CTIFFReader *_Nonnull reader, CTIFFPage *_Nonnull page);
+CCodecStatus ctiff_reader_next_page(CTIFFReader *_Nonnull reader, CTIFFPage *_Nonnull page);
 
 // Finds the end of the page's last strip or tile, 0 if none is known; of a complete file, all must be inside.
-CTIFFStatus ctiff_reader_find_end(CTIFFReader *_Nonnull reader, uint64_t *_Nonnull end);
+CCodecStatus ctiff_reader_find_end(CTIFFReader *_Nonnull reader, uint64_t *_Nonnull end);
 
 // Prepares for the page's bands.
-CTIFFStatus ctiff_reader_begin_page(CTIFFReader *_Nonnull reader);
+CCodecStatus ctiff_reader_begin_page(CTIFFReader *_Nonnull reader);
 
 // Decodes a band of the page, all samples of it, and converts it to `rows`, RGBA without padding, not premultiplied, in the stored
 // orientation; if `rows` is NULL, the pixels are dropped.
-CTIFFStatus ctiff_reader_read_band(CTIFFReader *_Nonnull reader, uint32_t band, uint8_t *_Nullable rows);
+CCodecStatus ctiff_reader_read_band(CTIFFReader *_Nonnull reader, uint32_t band, uint8_t *_Nullable rows);
 
 #endif
 

@@ -62,22 +62,20 @@ struct AVIFDecoder: ~Copyable {
   /// The header as stated by the boxes.
   var header: ImageHeader {
     let image = decoder.pointee.image.pointee
-    let frames = Int(decoder.pointee.imageCount)
-    // Only read from a complete file.
-    let metadata = UnsafeRawBufferPointer(start: image.exif.data, count: image.exif.size)
-    let exif = EXIF(tiff: ByteView(metadata), 0..<metadata.count)
     var header = ImageHeader(
       format: .avif,
       size: ImageSize(width: Int(image.width), height: Int(image.height)),
-      frames: frames,
+      frames: Int(decoder.pointee.imageCount),
       hasAlpha: decoder.pointee.alphaPresent != AVIF_FALSE,
-      orientation: image.exifOrientation,
-      colorSpace: image.colorSpace,
-      profile: image.icc.size > 0 ? ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size)) : nil,
-      hasPosition: exif.hasPosition,
-      dpi: exif.dpi
+      orientation: image.exifOrientation
     )
-    header.add(exif)
+    header.colorSpace = image.colorSpace
+    if image.icc.size > 0 {
+      header.profile = ICCProfile(data: UnsafeRawBufferPointer(start: image.icc.data, count: image.icc.size))
+    }
+    // Only read from a complete file.
+    let metadata = UnsafeRawBufferPointer(start: image.exif.data, count: image.exif.size)
+    header.add(EXIF(tiff: ByteView(metadata), 0..<metadata.count))
     return header
   }
 

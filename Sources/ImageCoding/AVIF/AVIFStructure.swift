@@ -34,18 +34,19 @@ struct AVIFStructure {
   }
 
   private mutating func visit(_ box: FileBox, depth: Int) throws(ImageError) {
-    if box.isAny(of: ["moov", "mdia", "minf", "stbl", "iprp", "ipco", "dinf"]) {
-      try walk(box.body, depth: depth + 1)
-    } else if box.isAny(of: ["trak"]) {
+    switch box.type {
+    case "moov", "mdia", "minf", "stbl", "iprp", "ipco", "dinf": try walk(box.body, depth: depth + 1)
+    case "trak":
       if !hasTrack { loopCount = bytes.loopCount(ofTrack: box.body) }
       hasTrack = true
       try walk(box.body, depth: depth + 1)
-    } else if box.isAny(of: ["meta"]) {
+    case "meta":
       // In a full box, version and flags come first.
       try walk(min(box.body.lowerBound + 4, box.body.upperBound)..<box.body.upperBound, depth: depth + 1)
-    } else if box.isAny(of: ["iinf", "iloc", "iref", "ipma", "stsd", "stts", "stsc", "stsz", "stco", "co64", "stss"]) {
+    case "iinf", "iloc", "iref", "ipma", "stsd", "stts", "stsc", "stsz", "stco", "co64", "stss":
       try limits.addTable(bytes: box.body.count)
-      if box.isAny(of: ["iinf"]), let count = bytes.itemCount(of: box.body) { items += count }
+      if box.type == "iinf", let count = bytes.itemCount(of: box.body) { items += count }
+    default: break
     }
   }
 }

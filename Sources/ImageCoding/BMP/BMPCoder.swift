@@ -18,7 +18,7 @@ package struct BMPCoder: LengthStatingCoder {
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
     let header = try BMPHeader(prefix, isComplete: isComplete)
     if isComplete { try header.checkPixels(in: prefix) }
-    return ImageHeader(header)
+    return header.image
   }
 
   package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
@@ -36,21 +36,21 @@ package struct BMPCoder: LengthStatingCoder {
     return try limits.spending(BMPPixels.memory(header, target)) { () throws(ImageError) in
       var picture = BMPPixels(header, bytes)
       let pixels = try picture.pixels(of: target, deadline: DecodingDeadline(limits))
-      return DecodedImage(header: ImageHeader(header), pixels: pixels, warnings: picture.warnings)
+      return DecodedImage(header: header.image, pixels: pixels, warnings: picture.warnings)
     }
   }
 
   /// Reads all run-length codes; pixels without them are valid whatever their bits are.
   package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let header = try checkedHeader(of: bytes, limits)
-    guard header.coding == .runs else { return ImageProof(header: ImageHeader(header)) }
+    guard header.hasRuns else { return ImageProof(header: header.image) }
     let deadline = DecodingDeadline(limits)
     var runs = BMPRuns(header, bytes)
     for index in 0..<header.size.height {
       if index % 64 == 0 { try deadline.check() }
       try runs.readRow(index, into: nil)
     }
-    return ImageProof(header: ImageHeader(header), warnings: runs.warnings)
+    return ImageProof(header: header.image, warnings: runs.warnings)
   }
 
   private func checkedHeader(of bytes: UnsafeRawBufferPointer, _ limits: DecodingLimits) throws(ImageError) -> BMPHeader {
@@ -58,18 +58,5 @@ package struct BMPCoder: LengthStatingCoder {
     try limits.check(header.size)
     try header.checkPixels(in: bytes)
     return header
-  }
-}
-
-extension ImageHeader {
-  fileprivate init(_ header: BMPHeader) {
-    self.init(
-      format: .bmp,
-      size: header.size,
-      hasAlpha: header.masks.w != 0,
-      colorSpace: header.bits > 8 ? .rgb : .indexed,
-      profile: header.profile,
-      dpi: header.dpi
-    )
   }
 }

@@ -15,7 +15,7 @@ package struct GIFCoder: ImageCoder {
 
   /// Reads all blocks up to the first frame, which affects the size, and the available ones after it.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    ImageHeader(try GIFHeader(ByteView(prefix), isComplete: isComplete), isComplete: isComplete)
+    try GIFHeader(ByteView(prefix), isComplete: isComplete).image
   }
 
   /// Decodes to RGBA, each frame complete as displayed.
@@ -25,7 +25,7 @@ package struct GIFCoder: ImageCoder {
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
     let parts = try GIFHeader(ByteView(bytes), isComplete: true)
-    let header = ImageHeader(parts, isComplete: true)
+    let header = parts.image
     try limits.check(header.size)
     let isStill = options.firstFrameOnly || header.frames == 1
     try limits.check(frames: header.frames)
@@ -35,14 +35,17 @@ package struct GIFCoder: ImageCoder {
     let deadline = DecodingDeadline(limits)
     return try limits.spending(memory) { () throws(ImageError) in
       var stream = try GIFStream(bytes)
-      var canvas = GIFCanvas(size: header.size, background: parts.beginsTransparent ? 0 : stream.background)
+      let background = parts.beginsTransparent ? 0 : stream.background
+      var canvas = AnimationCanvas(size: header.size, color: background)
       var frames: [DecodedImage.Frame] = []
       while let frame = try stream.nextFrame(limits: limits) {
         let hasPixels = try stream.checkCodes(deadline: deadline)
         let palette = stream.palette(frame)
-        canvas.begin(frame)
+        canvas.begin(frame.area, disposal: frame.control.disposal(background: background))
         if hasPixels {
-          try stream.readRows(deadline: deadline) { y, row in canvas.draw(row, y: y, of: frame, palette) }
+          try stream.readRows(deadline: deadline) { y, indices in
+            canvas.withRow(x: frame.area.x, y: frame.area.y + y) { row in Self.draw(indices, on: row, palette) }
+          }
         } else {
           stream.skipPicture()
         }
@@ -53,7 +56,6 @@ package struct GIFCoder: ImageCoder {
           )
         )
         if options.firstFrameOnly { break }
-        canvas.dispose(frame)
       }
       return DecodedImage(
         header: header,
@@ -61,6 +63,20 @@ package struct GIFCoder: ImageCoder {
         animation: isStill ? nil : DecodedImage.Animation(frames: frames, loopCount: stream.loopCount),
         warnings: stream.warnings
       )
+    }
+  }
+
+  /// Draws colours from the left; pixels beyond the row are dropped, and a colour of 0 leaves the existing pixel.
+  private static func draw(
+    _ indices: UnsafeBufferPointer<UInt8>,
+    on row: UnsafeMutableRawBufferPointer,
+    _ palette: [UInt32]
+  ) {
+    palette.withUnsafeBufferPointer { palette in
+      for x in 0..<min(indices.count, row.count / 4) {
+        let color = palette[Int(indices[x])]
+        if color != 0 { row.storeBytes(of: color, toByteOffset: x * 4, as: UInt32.self) }
+      }
     }
   }
 
@@ -77,86 +93,6 @@ package struct GIFCoder: ImageCoder {
         stream.skipPicture()
       }
       return ImageProof(header: header, warnings: stream.warnings)
-    }
-  }
-}
-
-extension ImageHeader {
-  fileprivate init(_ header: GIFHeader, isComplete: Bool) {
-    self.init(
-      format: .gif,
-      size: header.size,
-      frames: header.frames,
-      isAnimated: header.frames > 1 || !isComplete && header.hasLoopCount,
-      hasAlpha: header.hasAlpha,
-      colorSpace: .indexed,
-      profile: header.profile
-    )
-  }
-}
-
-/// The screen on which frames are composed.
-struct GIFCanvas {
-  /// The current contents.
-  var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
-
-  private let size: ImageSize
-  private var bytes: [UInt8]
-  private let background: UInt32
-  /// The contents before a frame that will be removed again.
-  private var saved: [UInt8] = []
-
-  /// A screen of one colour, RGBA in memory order.
-  init(size: ImageSize, background: UInt32) {
-    self.size = size
-    self.background = background
-    bytes = Array(repeating: 0, count: size.pixels * 4)
-    if background != 0 { fill(0..<size.width, 0..<size.height, with: background) }
-  }
-
-  mutating func begin(_ frame: GIFStream.Frame) {
-    if frame.control.disposal == .previous { saved = bytes }
-  }
-
-  /// Draws row `y` of a frame, counted from its top; pixels outside the screen are dropped, and a colour of 0 leaves the existing
-  /// pixel.
-  mutating func draw(_ indices: UnsafeBufferPointer<UInt8>, y: Int, of frame: GIFStream.Frame, _ palette: [UInt32]) {
-    let row = frame.top + y
-    let visible = min(indices.count, size.width - frame.left)
-    guard row < size.height, visible > 0 else { return }
-    let start = (row * size.width + frame.left) * 4
-    bytes.withUnsafeMutableBytes { bytes in
-      palette.withUnsafeBufferPointer { palette in
-        for x in 0..<visible {
-          let color = palette[Int(indices[x])]
-          if color != 0 { bytes.storeBytes(of: color, toByteOffset: start + x * 4, as: UInt32.self) }
-        }
-      }
-    }
-  }
-
-  /// Disposes of a frame before the next one is drawn.
-  mutating func dispose(_ frame: GIFStream.Frame) {
-    switch frame.control.disposal {
-    case .keep: break
-    case .previous:
-      bytes = saved
-      saved = []
-    case .background:
-      // If a frame has a transparent colour, browsers and other programs make its area transparent.
-      let color = frame.control.transparentIndex == nil ? background : 0
-      let right = min(size.width, frame.left + frame.size.width)
-      let bottom = min(size.height, frame.top + frame.size.height)
-      guard frame.left < right, frame.top < bottom else { return }
-      fill(frame.left..<right, frame.top..<bottom, with: color)
-    }
-  }
-
-  private mutating func fill(_ columns: Range<Int>, _ rows: Range<Int>, with color: UInt32) {
-    bytes.withUnsafeMutableBytes { bytes in
-      for y in rows {
-        for x in columns { bytes.storeBytes(of: color, toByteOffset: (y * size.width + x) * 4, as: UInt32.self) }
-      }
     }
   }
 }

@@ -5,16 +5,13 @@ import Base
 /// The canvas is the logical screen, enlarged if the first frame is partly outside it, as in browsers and Pillow. For a complete
 /// file all blocks are read, for a prefix the available ones.
 struct GIFHeader {
-  private(set) var size: ImageSize
-  /// The number of pictures whose descriptors were read.
-  private(set) var frames = 0
+  /// With the number of pictures whose descriptors were read. Its pixels can be transparent from the start, or because a frame's disposal
+  /// clears its area.
+  private(set) var image = ImageHeader(.gif)
   /// Whether the first frame has a transparent colour, so that the canvas starts transparent.
   private(set) var beginsTransparent = false
-  /// Whether pixels can be transparent: from the start, or because a frame's disposal clears its area.
-  private(set) var hasAlpha = false
   /// Whether an extension has a loop count, which only animations have.
-  private(set) var hasLoopCount = false
-  private(set) var profile: ICCProfile?
+  private var hasLoopCount = false
   private let bytes: ByteView
   private let isComplete: Bool
   private var control = GIFGraphicControl()
@@ -28,11 +25,13 @@ struct GIFHeader {
     guard let width = bytes.littleEndian16(at: 6), let height = bytes.littleEndian16(at: 8), let flags = bytes.byte(at: 10) else {
       throw .endsEarly("GIF", needed: 13, of: bytes.count, isComplete: isComplete)
     }
-    size = ImageSize(width: width, height: height)
+    image.size = ImageSize(width: width, height: height)
+    (image.frames, image.colorSpace) = (0, .indexed)
     try walkBlocks(from: 13 + Self.lengthOfColors(flags))
-    guard size.width > 0, size.height > 0 else {
-      throw .undecodable("a GIF image of \(size.width) x \(size.height) pixels")
+    guard image.size.width > 0, image.size.height > 0 else {
+      throw .undecodable("a GIF image of \(image.size.width) x \(image.size.height) pixels")
     }
+    image.isAnimated = image.frames > 1 || !isComplete && hasLoopCount
   }
 
   private mutating func walkBlocks(from start: Int) throws(ImageError) {
@@ -44,30 +43,32 @@ struct GIFHeader {
         offset = endOfPicture(at: block)
       case UInt8(ascii: "!"):
         offset = try readExtension(at: block)
-      case nil where frames == 0:
+      case nil where image.frames == 0:
         throw .endsEarly("GIF", needed: block + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
       default:
         // The trailer, the end of the prefix, or something other than a block; decoding will distinguish them.
         offset = nil
       }
     }
-    guard frames > 0 else { throw .undecodable("the GIF file has no picture") }
+    guard image.frames > 0 else { throw .undecodable("the GIF file has no picture") }
   }
 
   /// Section 20; the first frame's descriptor must be complete.
   private mutating func readDescriptor(at offset: Int) throws(ImageError) {
-    if frames == 0 {
+    if image.frames == 0 {
       guard let left = bytes.littleEndian16(at: offset + 1), let top = bytes.littleEndian16(at: offset + 3),
         let width = bytes.littleEndian16(at: offset + 5), let height = bytes.littleEndian16(at: offset + 7)
       else { throw .endsEarly("GIF", needed: offset + Self.descriptorLength, of: bytes.count, isComplete: isComplete) }
       // A frame without pixels leaves the size to the screen.
-      if width > 0, height > 0 { size = ImageSize(width: max(size.width, left + width), height: max(size.height, top + height)) }
+      if width > 0, height > 0 {
+        image.size = ImageSize(width: max(image.size.width, left + width), height: max(image.size.height, top + height))
+      }
       beginsTransparent = control.transparentIndex != nil
-      hasAlpha = beginsTransparent
+      image.hasAlpha = beginsTransparent
     }
-    hasAlpha = hasAlpha || control.transparentIndex != nil && control.disposal == .background
+    image.hasAlpha = image.hasAlpha || control.transparentIndex != nil && control.disposal == .background
     control = GIFGraphicControl()
-    frames += 1
+    image.frames += 1
   }
 
   /// The offset of the block after a picture; nil if it is beyond the available bytes.
@@ -80,7 +81,7 @@ struct GIFHeader {
   /// Sections 23 and 26; returns the offset of the next block, nil if it is beyond the available bytes.
   private mutating func readExtension(at offset: Int) throws(ImageError) -> Int? {
     guard let end = endOfSubBlocks(at: offset + 2) else {
-      guard frames == 0 else { return nil }
+      guard image.frames == 0 else { return nil }
       // The last sub-block, which would end the extension, isn't available.
       throw .endsEarly("GIF", needed: bytes.count + Self.descriptorLength, of: bytes.count, isComplete: isComplete)
     }
@@ -89,7 +90,7 @@ struct GIFHeader {
     case GIFGraphicControl.label: control = GIFGraphicControl(bytes, first) ?? control
     case GIFLoopCount.label where GIFLoopCount.names(bytes, first): hasLoopCount = true
     case GIFColorProfile.label where GIFColorProfile.names(bytes, first):
-      profile = withSubBlocks(from: first.upperBound) { ICCProfile(data: $0) }
+      image.profile = withSubBlocks(from: first.upperBound) { ICCProfile(data: $0) }
     default: break
     }
     return end
@@ -145,6 +146,15 @@ struct GIFGraphicControl {
   }
 
   static let label: UInt8 = 0xF9
+
+  /// The treatment on a canvas of one colour. If a frame has a transparent colour, browsers and other programs make its area transparent.
+  func disposal(background: UInt32) -> AnimationCanvas.Disposal {
+    switch disposal {
+    case .keep: .keep
+    case .background: .fill(transparentIndex == nil ? background : 0)
+    case .previous: .restore
+    }
+  }
 
   private(set) var disposal = Disposal.keep
   private(set) var centiseconds = 0

@@ -8,10 +8,8 @@ import Base
 struct GIFStream: ~Copyable {
   /// A frame whose picture will be read next.
   struct Frame {
-    var left: Int
-    var top: Int
-    var size: ImageSize
-    var isInterlaced: Bool
+    /// On the screen, which it may exceed.
+    var area: PixelRectangle
     var control: GIFGraphicControl
   }
 
@@ -133,9 +131,9 @@ extension GIFStream {
 
   private func frame(_ control: GIFGraphicControl, limits: DecodingLimits) throws(ImageError) -> Frame {
     let image = file.pointee.Image
-    let size = ImageSize(width: Int(image.Width), height: Int(image.Height))
-    try limits.check(size)
-    return Frame(left: Int(image.Left), top: Int(image.Top), size: size, isInterlaced: image.Interlace, control: control)
+    let area = PixelRectangle(x: Int(image.Left), y: Int(image.Top), width: Int(image.Width), height: Int(image.Height))
+    try limits.check(area.size)
+    return Frame(area: area, control: control)
   }
 
   private mutating func readExtension(_ control: inout GIFGraphicControl) throws(ImageError) {

@@ -19,7 +19,7 @@ struct HEICHeader {
     }
     let items = try HEICItems(of: bytes, isComplete: isComplete)
     guard let primary = items.primary else { throw .undecodable("the HEIC file has no primary picture (pitm)") }
-    for box in items.properties where box.isAny(of: ["clap"]) && HEICPlacement.aperture(items.bytes, box.body) == nil {
+    for box in items.properties where box.type == "clap" && HEICPlacement.aperture(items.bytes, box.body) == nil {
       throw .undecodable("a clean aperture (clap) of the HEIC file isn't one of pixels")
     }
     if isComplete { try items.checkExtents() }
@@ -28,21 +28,15 @@ struct HEICHeader {
     for other in items.otherPictures(besides: primary) { images.append(try HEICImage(other, of: items, isComplete: isComplete)) }
     self.images = images
     (itemBytes, longestSide) = (items.dataBytes, items.longestSide)
-    let metadata = items.exif(of: primary)
-    let profile = items.profile(of: primary) ?? items.profile(of: image.codedNumber)
     var header = ImageHeader(
       format: .heic,
       size: image.placement.storedSize,
-      frames: images.count,
-      isAnimated: false,
       hasAlpha: image.alpha != nil,
-      orientation: image.placement.orientation,
-      colorSpace: items.colorSpace(of: image),
-      profile: profile,
-      hasPosition: metadata.hasPosition,
-      dpi: metadata.dpi
+      colorSpace: items.colorSpace(of: image)
     )
-    header.add(metadata)
+    (header.frames, header.orientation) = (images.count, image.placement.orientation)
+    header.profile = items.profile(of: primary) ?? items.profile(of: image.codedNumber)
+    header.add(items.exif(of: primary))
     self.header = header
   }
 }
@@ -58,9 +52,9 @@ extension HEICItems {
 
   /// The pictures of supported kinds, in ascending order, that aren't hidden, parts of others, thumbnails, or auxiliary.
   func otherPictures(besides primary: Int) -> [Int] {
-    let kinds = [FileBox.code("hvc1"), FileBox.code("grid"), FileBox.code("iden")]
-    var inputs = Set((references[FileBox.code("dimg")] ?? [:]).values.joined())
-    for type in ["auxl", "thmb"] as [StaticString] { inputs.formUnion((references[FileBox.code(type)] ?? [:]).keys) }
+    let kinds = ["hvc1", "grid", "iden"]
+    var inputs = Set((references["dimg"] ?? [:]).values.joined())
+    for type in ["auxl", "thmb"] { inputs.formUnion((references[type] ?? [:]).keys) }
     return items.filter { kinds.contains($0.value.type) && !$0.value.isHidden && $0.key != primary && !inputs.contains($0.key) }
       .keys.sorted()
   }
@@ -75,7 +69,7 @@ extension HEICItems {
 
   /// The longest side of any picture.
   var longestSide: Int {
-    properties.filter { $0.isAny(of: ["ispe"]) }.reduce(1) { longest, box in
+    properties.filter { $0.type == "ispe" }.reduce(1) { longest, box in
       let start = box.body.lowerBound
       return max(longest, bytes.bigEndian32(at: start + 4) ?? 0, bytes.bigEndian32(at: start + 8) ?? 0)
     }
@@ -84,8 +78,8 @@ extension HEICItems {
   /// The EXIF metadata that describe a picture, as far as they are in the prefix: after the length of a name and that name (ISO/IEC
   /// 23008-12, annex A.2.1).
   func exif(of number: Int) -> EXIF {
-    let described = references[FileBox.code("cdsc")] ?? [:]
-    let blocks = items.filter { $0.value.type == FileBox.code("Exif") && described[$0.key]?.contains(number) != false }
+    let described = references["cdsc"] ?? [:]
+    let blocks = items.filter { $0.value.type == "Exif" && described[$0.key]?.contains(number) != false }
     guard let data = blocks.min(by: { $0.key < $1.key })?.value.extents?.first, data.upperBound <= bytes.count,
       let name = bytes.bigEndian32(at: data.lowerBound), data.count > 4 + name
     else { return EXIF() }
@@ -110,7 +104,7 @@ extension HEICItems {
   private func color(_ kinds: [StaticString], of number: Int) -> Range<Int>? {
     for index in items[number]?.properties ?? [] where properties.indices.contains(index) {
       let box = properties[index]
-      guard box.isAny(of: ["colr"]), box.body.count >= 4 else { continue }
+      guard box.type == "colr", box.body.count >= 4 else { continue }
       if kinds.contains(where: { bytes.matches($0, at: box.body.lowerBound) }) { return box.body }
     }
     return nil

@@ -25,11 +25,11 @@ struct HEICImage {
     placement = try Self.placement(of: number, items)
     // libheif may take others for alpha planes, too.
     for other in items.auxiliaries[number] ?? [] {
-      if ["iden", "iovl", "av01", "vvc1"].contains(where: { items.items[other]?.type == FileBox.code($0) }) {
+      if ["iden", "iovl", "av01", "vvc1"].contains(where: { items.items[other]?.type == $0 }) {
         throw Self.unsupported(other, items, as: " as an auxiliary picture")
       }
       var auxiliary = self
-      if ["hvc1", "grid"].contains(where: { items.items[other]?.type == FileBox.code($0) }) {
+      if ["hvc1", "grid"].contains(where: { items.items[other]?.type == $0 }) {
         try auxiliary.addPictures(of: other, items, isComplete: isComplete)
       }
       // It shows an alpha plane of another size in some versions only.
@@ -44,7 +44,7 @@ struct HEICImage {
   /// Adds the coded pictures that a picture consists of.
   private mutating func addPictures(of number: Int, _ items: HEICItems, isComplete: Bool) throws(ImageError) {
     guard let item = items.items[number] else { throw .undecodable("\(Self.name(number)) doesn't exist") }
-    if item.type == FileBox.code("hvc1") {
+    if item.type == "hvc1" {
       guard let configuration = items.property("hvcC", of: number) else {
         throw .undecodable("\(Self.name(number)) has no decoder configuration (hvcC)")
       }
@@ -54,12 +54,12 @@ struct HEICImage {
       depth = 8 + Int(items.bytes.byte(at: start + 17) ?? 0) & 7
       codedNumber = number
       codedSizes.insert(try Self.size(of: number, items))
-    } else if item.type == FileBox.code("grid") {
+    } else if item.type == "grid" {
       try addTiles(of: number, items, isComplete: isComplete)
-    } else if item.type == FileBox.code("iden") {
-      let inputs = items.references[FileBox.code("dimg")]?[number] ?? []
+    } else if item.type == "iden" {
+      let inputs = items.references["dimg"]?[number] ?? []
       guard inputs.count == 1, let type = items.items[inputs[0]]?.type, items.auxiliaries[inputs[0]] == nil,
-        type == FileBox.code("hvc1") || type == FileBox.code("grid")
+        type == "hvc1" || type == "grid"
       else { throw Self.unsupported(number, items) }
       try addPictures(of: inputs[0], items, isComplete: isComplete)
     } else {
@@ -70,11 +70,11 @@ struct HEICImage {
   /// Adds the tiles of a grid (ISO/IEC 23008-12, section 6.6.2.3).
   private mutating func addTiles(of number: Int, _ items: HEICItems, isComplete: Bool) throws(ImageError) {
     let size = try Self.size(of: number, items)
-    let tiles = items.references[FileBox.code("dimg")]?[number] ?? []
+    let tiles = items.references["dimg"]?[number] ?? []
     guard let first = tiles.first else { throw .undecodable("\(Self.name(number)) is a grid without tiles") }
     let tileSize = try Self.size(of: first, items)
     for tile in tiles {
-      guard items.items[tile]?.type == FileBox.code("hvc1"), items.auxiliaries[tile] == nil else {
+      guard items.items[tile]?.type == "hvc1", items.auxiliaries[tile] == nil else {
         throw Self.unsupported(tile, items, as: " as the tile of a grid")
       }
       let placement = try Self.placement(of: tile, items)
@@ -103,8 +103,8 @@ struct HEICImage {
   /// The size of a picture (ispe) with its transformations applied in the given order (ISO/IEC 23008-12, section 6.5).
   private static func placement(of number: Int, _ items: HEICItems, isInput: Bool = false) throws(ImageError) -> HEICPlacement {
     var placement = HEICPlacement(size: try size(of: number, items))
-    if !isInput, items.items[number]?.type == FileBox.code("iden"),
-      let input = items.references[FileBox.code("dimg")]?[number]?.first
+    if !isInput, items.items[number]?.type == "iden",
+      let input = items.references["dimg"]?[number]?.first
     {
       placement = try self.placement(of: input, items, isInput: true)
     }
@@ -112,11 +112,11 @@ struct HEICImage {
       guard items.properties.indices.contains(index) else { throw .undecodable("\(name(number)) has an unknown property") }
       let box = items.properties[index]
       let value = items.bytes.byte(at: box.body.lowerBound) ?? 0
-      if box.isAny(of: ["irot"]) {
+      if box.type == "irot" {
         placement.rotate(quarters: Int(value & 3))
-      } else if box.isAny(of: ["imir"]) {
+      } else if box.type == "imir" {
         placement.mirror(isHorizontal: value & 1 != 0)
-      } else if box.isAny(of: ["clap"]), !placement.crop(items.bytes, box.body) {
+      } else if box.type == "clap", !placement.crop(items.bytes, box.body) {
         throw .undecodable("the clean aperture (clap) of \(name(number)) isn't inside of it")
       }
     }
@@ -141,9 +141,9 @@ struct HEICImage {
 
 extension HEICItems {
   /// The first property of that type.
-  func property(_ type: StaticString, of number: Int) -> Range<Int>? {
+  func property(_ type: String, of number: Int) -> Range<Int>? {
     let boxes = items[number]?.properties?.lazy.compactMap { properties.indices.contains($0) ? properties[$0] : nil }
-    return boxes?.first { $0.isAny(of: [type]) }?.body
+    return boxes?.first { $0.type == type }?.body
   }
 
   /// Whether an auxiliary picture is an alpha plane (ISO/IEC 23000-22, section 7.3.5.2).

@@ -9,8 +9,8 @@ import Base
 struct HEICItems {
   /// An item, such as a picture or EXIF metadata.
   struct Item {
-    /// Four letters, such as `hvc1`; see ``FileBox/code(_:)``.
-    var type = 0
+    /// Four letters, such as `hvc1`; zeros if it has no information entry.
+    var type = FileBox.type(0)
     var isHidden = false
     /// Whether its data are compressed by a general method.
     var isDeflated = false
@@ -25,7 +25,7 @@ struct HEICItems {
   private(set) var items: [Int: Item] = [:]
   private(set) var properties: [FileBox] = []
   /// References to other items, by their type and the item that they are from.
-  private(set) var references: [Int: [Int: [Int]]] = [:]
+  private(set) var references: [String: [Int: [Int]]] = [:]
   /// The auxiliary pictures of pictures, such as alpha planes.
   private(set) var auxiliaries: [Int: [Int]] = [:]
   /// The end of the meta box.
@@ -33,7 +33,7 @@ struct HEICItems {
   let bytes: ByteView
 
   private var limits = BoxLimits(format: "HEIC")
-  private var seenTypes: Set<Int> = []
+  private var seenTypes: Set<String> = []
   private var dataBox: Range<Int>?
 
   /// The library's time is quadratic in their number; the tiles of the largest photographs are about 1,600.
@@ -51,7 +51,7 @@ struct HEICItems {
     guard items.count <= Self.maximumItems else {
       throw .undecodable("the HEIC file has \(items.count) items, but \(Self.maximumItems) are allowed")
     }
-    let auxiliaries = references[FileBox.code("auxl")] ?? [:]
+    let auxiliaries = references["auxl"] ?? [:]
     for (number, pictures) in auxiliaries.sorted(by: { $0.key < $1.key }) {
       for picture in pictures { self.auxiliaries[picture, default: []].append(number) }
       if let inner = pictures.first(where: { auxiliaries[$0] != nil }) {
@@ -66,7 +66,7 @@ struct HEICItems {
       try limits.addBox()
       let start = offset
       offset = box.body.upperBound
-      guard box.isAny(of: ["meta"]) else { continue }
+      guard box.type == "meta" else { continue }
       guard offset <= bytes.count else {
         throw .endsEarly("HEIC", needed: offset, from: start, of: bytes.count, isComplete: isComplete)
       }
@@ -96,52 +96,46 @@ struct HEICItems {
   }
 
   private mutating func read(_ box: FileBox) throws(ImageError) {
-    let known: [StaticString] = ["pitm", "iinf", "iloc", "iref", "iprp", "ipco", "idat"]
-    guard !box.isAny(of: known) || seenTypes.insert(box.type).inserted else {
-      throw .undecodable("the HEIC file has two boxes \(box.name)")
+    let isUnique = ["pitm", "iinf", "iloc", "iref", "iprp", "ipco", "idat"].contains(box.type)
+    guard !isUnique || seenTypes.insert(box.type).inserted else {
+      throw .undecodable("the HEIC file has two boxes \(FileBox.name(box.type))")
     }
-    if box.isAny(of: ["iprp"]) {
-      try forEachBox(in: box.body) { (items, box) throws(ImageError) in try items.read(box) }
-    } else if box.isAny(of: ["ipco"]) {
-      try forEachBox(in: box.body) { (items, box) throws(ImageError) in items.properties.append(box) }
-    } else if box.isAny(of: ["pitm"]) {
-      let start = box.body.lowerBound
-      primary = bytes.byte(at: start) == 0 ? bytes.bigEndian16(at: start + 4) : bytes.bigEndian32(at: start + 4)
-    } else if box.isAny(of: ["iinf", "iloc", "iref", "ipma", "grpl", "dinf"]) {
-      try limits.addTable(bytes: box.body.count)
-      var table = HEICTable(bytes, box.body)
-      if box.isAny(of: ["iinf"]) {
-        table.skip(table.version == 0 ? 2 : 4)
-        try forEachBox(in: table.rest) { (items, box) throws(ImageError) in try items.addItem(box) }
-      } else if box.isAny(of: ["iloc"]) {
-        try readLocations(&table)
-      } else if box.isAny(of: ["iref"]) {
-        let isLong = table.version > 0
-        try forEachBox(in: table.rest) { (items, box) throws(ImageError) in try items.addReference(box, isLong: isLong) }
-      } else if box.isAny(of: ["ipma"]) {
-        try readAssociations(&table)
-      }
+    if ["iinf", "iloc", "iref", "ipma", "grpl", "dinf"].contains(box.type) { try limits.addTable(bytes: box.body.count) }
+    var table = HEICTable(bytes, box.body)
+    switch box.type {
+    case "iprp": try forEachBox(in: box.body) { (items, box) throws(ImageError) in try items.read(box) }
+    case "ipco": try forEachBox(in: box.body) { (items, box) throws(ImageError) in items.properties.append(box) }
+    case "pitm": primary = table.number(of: bytes.byte(at: box.body.lowerBound) == 0 ? 2 : 4)
+    case "iinf":
+      table.skip(table.version == 0 ? 2 : 4)
+      try forEachBox(in: table.rest) { (items, box) throws(ImageError) in try items.addItem(box) }
+    case "iloc": try readLocations(&table)
+    case "iref":
+      let isLong = table.version > 0
+      try forEachBox(in: table.rest) { (items, box) throws(ImageError) in try items.addReference(box, isLong: isLong) }
+    case "ipma": try readAssociations(&table)
+    default: break
     }
   }
 
   /// Reads an item information entry (ISO/IEC 14496-12, section 8.11.6).
   private mutating func addItem(_ box: FileBox) throws(ImageError) {
-    guard box.isAny(of: ["infe"]) else { return }
+    guard box.type == "infe" else { return }
     var entry = HEICTable(bytes, box.body)
     guard entry.version >= 2 else { return }
     let number = entry.number(of: entry.version == 2 ? 2 : 4)
     entry.skip(2)
-    let type = entry.number(of: 4)
+    let type = FileBox.type(entry.number(of: 4))
     guard !entry.isOverrun else { throw Self.broken("infe") }
     var isDeflated = false
-    if type == FileBox.code("mime") {
+    if type == "mime" {
       // A name, the type of its content, and the method of compression, if any.
       entry.skipText()
       entry.skipText()
       isDeflated = (entry.rest.first.flatMap(bytes.byte) ?? 0) != 0
     }
     try change(number, "infe") { item in
-      guard item.type == 0 else { return false }
+      guard item.type == Item().type else { return false }
       item.type = type
       item.isHidden = entry.flags & 1 != 0
       item.isDeflated = isDeflated
@@ -192,7 +186,7 @@ struct HEICItems {
     let to = (0..<count).map { _ in entry.number(of: isLong ? 4 : 2) }
     guard entry.rest.isEmpty else { throw Self.broken("iref", "it is longer than its entries") }
     guard references[box.type, default: [:]].updateValue(to, forKey: from) == nil else {
-      throw Self.broken("iref", "item \(from) has references of type \(box.name) twice")
+      throw Self.broken("iref", "item \(from) has references of type \(FileBox.name(box.type)) twice")
     }
   }
 

@@ -29,32 +29,22 @@ package struct ICOCoder: ImageCoder {
   ) throws(ImageError) -> DecodedImage {
     let icon = try ICOFile(bytes, limits: limits, isOnlyLargest: options.firstFrameOnly)
     let target = options.decodedSize(of: icon.largest.size)
-    var pixels: PixelBuffer?
-    let warnings = try limits.spending(icon.memory(for: target)) { () throws(ImageError) in
-      try icon.prove { picture, deadline throws(ImageError) in
-        guard picture.entry.offset == icon.largest.entry.offset else { return nil }
-        let (decoded, warnings) = try icon.pixels(of: target, deadline)
-        pixels = decoded
-        return warnings
-      }
-    }
-    guard let pixels else { throw .undecodable("the \(icon.directory.name) file has no picture") }
-    return DecodedImage(header: icon.header, pixels: pixels, warnings: warnings)
+    let (pixels, warnings) = try icon.read(keeping: target)
+    return DecodedImage(header: icon.header, pixels: pixels!, warnings: warnings)
   }
 
   /// Decodes every picture, once if several entries refer to it.
   package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let icon = try ICOFile(bytes, limits: limits, isOnlyLargest: false)
-    let warnings = try limits.spending(icon.memory(for: nil)) { () throws(ImageError) in try icon.prove { _, _ in nil } }
-    return ImageProof(header: icon.header, warnings: warnings)
+    return ImageProof(header: icon.header, warnings: try icon.read(keeping: nil).warnings)
   }
 }
 
 /// A complete icon within limits.
 private struct ICOFile {
-  let directory: ICODirectory
   let largest: ICOPicture
   let header: ImageHeader
+  private let directory: ICODirectory
   /// The pictures to decode.
   private let pictures: [ICOPicture]
   private let limits: DecodingLimits
@@ -62,6 +52,8 @@ private struct ICOFile {
   /// The pixels of all pictures may be that many times ``DecodingLimits/maximumPixels``, which limits each. Icons that have every
   /// size in several depths have up to 7 times the pixels of the largest.
   private static let mostLargestPictures = 8
+  /// A file can have thousands of pictures.
+  private static let mostWarnings = 10
 
   init(_ file: UnsafeRawBufferPointer, limits: DecodingLimits, isOnlyLargest: Bool) throws(ImageError) {
     self.limits = limits
@@ -78,7 +70,7 @@ private struct ICOFile {
     try limits.check(header.size)
     var pixels = 0
     for picture in pictures {
-      do throws(ImageError) { try limits.check(picture.size) } catch { throw error.inside(picture.entry) }
+      try picture.entry.naming { () throws(ImageError) in try limits.check(picture.size) }
       let (sum, overflow) = pixels.addingReportingOverflow(picture.size.pixels)
       guard !overflow, sum / Self.mostLargestPictures <= limits.maximumPixels else {
         throw ImageError(
@@ -93,84 +85,54 @@ private struct ICOFile {
     }
   }
 
-  /// The memory for decoding the largest picture to `target`, unless nil, and verifying the others, in bytes.
-  func memory(for target: ImageSize?) -> Int {
+  /// Decodes the largest picture to `target`, unless nil, and verifies the others.
+  func read(keeping target: ImageSize?) throws(ImageError) -> (pixels: PixelBuffer?, warnings: [String]) {
     let rows = pictures.reduce(0) { max($0, PNGMemory.rows($1.size.width)) }
-    guard let target else { return rows }
-    let reduced = target == largest.size ? 0 : target.pixels * 4 + target.width * MemoryLayout<SIMD4<Double>>.stride
-    return rows + largest.size.pixels * 4 + reduced
-  }
-
-  /// Verifies every picture that `decode` doesn't decode, for which it returns nil; returns the warnings.
-  func prove(_ decode: (ICOPicture, DecodingDeadline) throws(ImageError) -> [String]?) throws(ImageError) -> [String] {
-    let deadline = DecodingDeadline(limits)
-    var warnings = directory.warnings(about: pictures)
-    for picture in pictures {
-      do throws(ImageError) {
-        try deadline.check()
-        let decoded = try decode(picture, deadline)
-        let found = if let decoded { decoded } else { try prove(picture, deadline) }
-        // A file can have thousands of pictures.
+    let kept = target.map { largest.size.pixels * 4 + ($0 == largest.size ? 0 : $0.pixels * 4 + RowScaler.bytes(to: $0)) } ?? 0
+    return try limits.spending(rows + kept) { () throws(ImageError) in
+      let deadline = DecodingDeadline(limits)
+      var pixels: PixelBuffer?
+      var warnings = directory.warnings(about: pictures)
+      for picture in pictures {
+        let target = picture.entry.offset == largest.entry.offset ? target : nil
+        let (decoded, found) = try picture.entry.naming { () throws(ImageError) in try decode(picture, to: target, deadline) }
+        pixels = decoded ?? pixels
         warnings += found.prefix(max(0, Self.mostWarnings - warnings.count)).map { "\(picture.entry.description): \($0)" }
-      } catch {
-        throw error.inside(picture.entry)
       }
+      return (pixels, warnings)
     }
-    return warnings
   }
 
-  private static let mostWarnings = 10
-
-  private func prove(_ picture: ICOPicture, _ deadline: DecodingDeadline) throws(ImageError) -> [String] {
-    guard case .png = picture.content else { return [] }
-    return try png(picture, deadline).proveStill()
-  }
-
-  /// The pixels of the largest picture, and the warnings.
-  func pixels(of target: ImageSize, _ deadline: DecodingDeadline) throws(ImageError) -> (PixelBuffer, [String]) {
-    guard case .bitmap(let header) = largest.content else { return try png(largest, deadline).still(of: target) }
-    var bitmap = BMPPixels(header, largest.bytes)
-    var pixels = try bitmap.pixels(of: largest.size, deadline: deadline)
-    largest.applyMask(to: &pixels)
-    return (pixels.reduced(to: target), [])
-  }
-
-  private func png(_ picture: ICOPicture, _ deadline: DecodingDeadline) throws(ImageError) -> PNGPicture {
+  /// Decodes a picture to `target`, or without keeping its pixels. Those of a bitmap are valid whatever their bits are.
+  private func decode(
+    _ picture: ICOPicture,
+    to target: ImageSize?,
+    _ deadline: DecodingDeadline
+  ) throws(ImageError) -> (PixelBuffer?, [String]) {
+    try deadline.check()
+    if let bitmap = picture.bitmap {
+      guard let target else { return (nil, []) }
+      return (try picture.pixels(of: bitmap, deadline: deadline).reduced(to: target), [])
+    }
     let header = try PNGHeader(picture.bytes, isComplete: true)
     try header.check(limits, picture.bytes)
-    return PNGPicture(file: picture.bytes, header: header, deadline: deadline)
+    let png = PNGPicture(file: picture.bytes, header: header, deadline: deadline)
+    guard let target else { return (nil, try png.proveStill()) }
+    return try png.still(of: target)
   }
 }
 
 extension ImageHeader {
   /// The header of an icon by its largest picture.
   fileprivate init(_ picture: ICOPicture, of directory: ICODirectory, isComplete: Bool) throws(ImageError) {
-    let own: ImageHeader
-    switch picture.content {
-    case .bitmap(let header):
-      own = ImageHeader(
-        format: .ico,
-        size: header.size,
-        hasAlpha: true,
-        colorSpace: header.bits > 8 ? .rgb : .indexed,
-        dpi: header.dpi
-      )
-    case .png:
-      do throws(ImageError) {
-        own = ImageHeader(try PNGHeader(picture.bytes, isComplete: isComplete), isComplete: isComplete)
-      } catch {
-        throw error.inside(picture.entry)
+    if let bitmap = picture.bitmap {
+      self = bitmap.image
+    } else {
+      self = try picture.entry.naming { () throws(ImageError) in
+        try PNGHeader(picture.bytes, isComplete: isComplete).image
       }
     }
-    self.init(
-      format: .ico,
-      size: own.size,
-      frames: directory.entries.count,
-      hasAlpha: own.hasAlpha,
-      colorSpace: own.colorSpace,
-      profile: own.profile,
-      hasPosition: own.hasPosition,
-      dpi: own.dpi
-    )
+    (format, frames, isAnimated, orientation, warnings) = (.ico, directory.entries.count, false, 1, [])
+    (hasThumbnail, exifBytes) = (false, 0)
   }
 }

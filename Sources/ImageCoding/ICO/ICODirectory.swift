@@ -15,6 +15,18 @@ struct ICODirectory {
 
     /// Where and how large it is, for errors.
     var description: String { "picture \(number) (\(size.width) x \(size.height), \(bytes) bytes at byte \(offset))" }
+
+    /// Calls `body`; its errors name the picture, and count bytes from the file's start.
+    func naming<Result>(_ body: () throws(ImageError) -> Result) throws(ImageError) -> Result {
+      do throws(ImageError) {
+        return try body()
+      } catch {
+        guard case .needsMoreBytes(let minimum) = error.kind else {
+          throw ImageError(error.kind, "\(description): \(error.message)")
+        }
+        throw ImageError(.needsMoreBytes(minimum: offset + minimum), error.message)
+      }
+    }
   }
 
   /// `ICO` or `CUR`.
@@ -23,7 +35,7 @@ struct ICODirectory {
   let entries: [Entry]
 
   /// The offset after the entries.
-  var end: Int { Self.start + entries.count * Self.entryLength }
+  let end: Int
 
   private static let start = 6
   private static let entryLength = 16
@@ -39,7 +51,7 @@ struct ICODirectory {
       throw .endsEarly(name, needed: Self.start, of: bytes.count, isComplete: isComplete)
     }
     guard count > 0 else { throw .undecodable("the \(name) file has no picture") }
-    let end = Self.start + count * Self.entryLength
+    end = Self.start + count * Self.entryLength
     guard bytes.count >= end else { throw .endsEarly(name, needed: end, of: bytes.count, isComplete: isComplete) }
     func side(_ byte: UInt8?) -> Int { byte.map { $0 == 0 ? 256 : Int($0) } ?? 0 }
     var entries = (0..<count).map { index in
@@ -62,22 +74,20 @@ struct ICODirectory {
   /// Of several, it is the largest by their own headers, which must be in reach, then the deepest, then the first.
   func largest(in file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ICOPicture {
     let area = entries.reduce(0) { max($0, $1.size.pixels) }
-    let candidates = entries.count { $0.size.pixels == area }
+    let candidates = entries.filter { $0.size.pixels == area }
     var largest: ICOPicture?
-    for entry in entries where entry.size.pixels == area {
-      let picture: ICOPicture
+    for entry in candidates {
       do throws(ImageError) {
-        picture = try ICOPicture(entry, of: self, in: file, isComplete: isComplete)
+        let picture = try ICOPicture(entry, of: self, in: file, isComplete: isComplete)
+        if let largest, (largest.size.pixels, largest.depth) >= (picture.size.pixels, picture.depth) { continue }
+        largest = picture
       } catch {
         var error = error
-        if case .needsMoreBytes = error.kind, candidates == 1 { error.neededStart = entry.offset }
+        if case .needsMoreBytes = error.kind, candidates.count == 1 { error.neededStart = entry.offset }
         throw error
       }
-      if let largest, (largest.size.pixels, largest.depth) >= (picture.size.pixels, picture.depth) { continue }
-      largest = picture
     }
-    guard let largest else { throw .undecodable("the \(name) file has no picture") }
-    return largest
+    return largest!
   }
 
   /// All pictures with different offsets, in their order: entries may share a picture.
@@ -107,20 +117,20 @@ struct ICODirectory {
 
 /// A picture of an icon: a PNG, or a bitmap and its mask.
 struct ICOPicture {
-  enum Content {
-    case png
-    case bitmap(BMPHeader)
-  }
-
   let entry: ICODirectory.Entry
   /// The bytes up to the next picture or the end of the file, since the directory's lengths may be wrong. So pictures don't
   /// overlap, and decoding all takes time in proportion to the file.
   let bytes: UnsafeRawBufferPointer
-  let content: Content
+  /// Nil for a PNG.
+  let bitmap: BMPHeader?
   /// By its own header.
   let size: ImageSize
   /// Bits per pixel.
   let depth: Int
+
+  /// A BITMAPCOREHEADER has that many bytes, and a BITMAPINFOHEADER the other.
+  private static let fewestBytes = 12
+  private static let usualBytes = 40
 
   /// Reads a picture's own header.
   init(
@@ -130,41 +140,33 @@ struct ICOPicture {
     isComplete: Bool
   ) throws(ImageError) {
     self.entry = entry
-    guard entry.offset >= directory.end else {
-      throw ImageError.undecodable("it starts in the directory, which ends at byte \(directory.end)").inside(entry)
-    }
     let isComplete = isComplete || entry.next.map { $0 <= file.count } ?? false
     let bytes = UnsafeRawBufferPointer(rebasing: file[min(entry.offset, file.count)..<min(entry.next ?? .max, file.count)])
     self.bytes = bytes
-    guard bytes.count >= Self.fewestBytes else {
-      if isComplete { throw ImageError.undecodable("the file has only \(bytes.count) bytes of it").inside(entry) }
-      let header = max(Self.fewestBytes, min(entry.bytes, Self.usualBytes))
-      throw ImageError.endsEarly(directory.name, needed: header, of: bytes.count, isComplete: false).inside(entry)
-    }
-    do throws(ImageError) {
-      if ByteView(bytes).bigEndian32(at: 0) == 0x8950_4E47 {
-        (content, size, depth) = try Self.png(bytes, isComplete: isComplete)
-      } else {
-        let header = try BMPHeader(icon: bytes, isComplete: isComplete)
-        (content, size, depth) = (.bitmap(header), header.size, header.bits)
+    (bitmap, size, depth) = try entry.naming { () throws(ImageError) in
+      guard entry.offset >= directory.end else {
+        throw .undecodable("it starts in the directory, which ends at byte \(directory.end)")
       }
-    } catch {
-      throw error.inside(entry)
+      if bytes.count >= Self.fewestBytes { return try Self.header(bytes, isComplete: isComplete) }
+      if isComplete { throw .undecodable("the file has only \(bytes.count) bytes of it") }
+      let needed = max(Self.fewestBytes, min(entry.bytes, Self.usualBytes))
+      throw .endsEarly(directory.name, needed: needed, of: bytes.count, isComplete: false)
     }
   }
 
-  /// A BITMAPCOREHEADER has that many bytes, and a BITMAPINFOHEADER the other.
-  private static let fewestBytes = 12
-  private static let usualBytes = 40
-
-  /// Size and depth of a PNG by its IHDR chunk, without reading others, since a file can have many entries.
-  private static func png(_ picture: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> (Content, ImageSize, Int) {
-    let bytes = ByteView(picture)
-    guard let width = bytes.bigEndian32(at: 16), let height = bytes.bigEndian32(at: 20), let depth = bytes.byte(at: 24),
-      let colorType = bytes.byte(at: 25), bytes.has(33, at: 0)
-    else { throw .endsEarly("PNG", needed: 33, of: bytes.count, isComplete: isComplete) }
+  private static func header(_ bytes: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> (BMPHeader?, ImageSize, Int)
+  {
+    let view = ByteView(bytes)
+    guard view.bigEndian32(at: 0) == 0x8950_4E47 else {
+      let header = try BMPHeader(bytes, isComplete: isComplete, isInIcon: true)
+      return (header, header.size, header.bits)
+    }
+    // Only the IHDR chunk, since a file can have many entries.
+    guard let width = view.bigEndian32(at: 16), let height = view.bigEndian32(at: 20), let depth = view.byte(at: 24),
+      let colorType = view.byte(at: 25), view.has(33, at: 0)
+    else { throw .endsEarly("PNG", needed: 33, of: view.count, isComplete: isComplete) }
     let samples = colorType == 2 ? 3 : colorType == 4 ? 2 : colorType == 6 ? 4 : 1
-    return (.png, ImageSize(width: width, height: height), Int(depth) * samples)
+    return (nil, ImageSize(width: width, height: height), Int(depth) * samples)
   }
 
   /// Whether the directory's size is right; it can't state sizes above 256.
@@ -175,55 +177,41 @@ struct ICOPicture {
 
   /// Throws if the bitmap or its mask is truncated.
   func checkPixels() throws(ImageError) {
-    guard case .bitmap(let header) = content else { return }
-    do throws(ImageError) {
-      try header.checkPixels(in: bytes)
+    guard let bitmap else { return }
+    try entry.naming { () throws(ImageError) in
+      try bitmap.checkPixels(in: bytes)
       // Only 32-bit pixels need none; but if the directory counts it, the file is truncated.
-      guard maskEnd > bytes.count, header.bits < 32 || entry.bytes >= maskEnd else { return }
+      guard maskEnd(bitmap) > bytes.count, bitmap.bits < 32 || entry.bytes >= maskEnd(bitmap) else { return }
       throw .undecodable("the bitmap is truncated: its mask is missing or incomplete")
-    } catch {
-      throw error.inside(entry)
     }
   }
-}
 
-extension ICOPicture {
-  /// The offset of the mask's first row and the length of its rows, which are padded to four bytes.
-  private var maskRows: (start: Int, rowLength: Int) {
-    guard case .bitmap(let header) = content else { return (0, 0) }
-    return (header.pixelsEnd, (size.width + 31) / 32 * 4)
-  }
+  /// The length of the mask's rows, which are padded to four bytes.
+  private var maskRowLength: Int { (size.width + 31) / 32 * 4 }
 
   /// The offset after the mask's last pixel.
-  private var maskEnd: Int {
-    let (start, length) = maskRows
-    return BMPHeader.end(of: size.height, length, from: start) - length + (size.width + 7) / 8
+  private func maskEnd(_ bitmap: BMPHeader) -> Int {
+    BMPHeader.end(of: size.height, maskRowLength, from: bitmap.pixelsEnd) - maskRowLength + (size.width + 7) / 8
   }
 
-  /// Sets the alpha of a bitmap's pixels, which have its full size: by the mask, unless they have alpha themselves.
+  /// The pixels of a bitmap with their alpha: that of the mask, unless they have alpha themselves.
   ///
   /// Like Windows and browsers, it ignores the fourth byte of 32-bit pixels if all are 0.
-  func applyMask(to pixels: inout PixelBuffer) {
-    guard case .bitmap(let header) = content else { return }
-    if header.masks.w != 0 {
-      guard !stride(from: 3, to: pixels.bytes.count, by: 4).contains(where: { pixels.bytes[$0] != 0 }) else { return }
-      for index in stride(from: 3, to: pixels.bytes.count, by: 4) { pixels.bytes[index] = 255 }
+  func pixels(of bitmap: BMPHeader, deadline: DecodingDeadline) throws(ImageError) -> PixelBuffer {
+    var reader = BMPPixels(bitmap, bytes)
+    var pixels = try reader.pixels(of: size, deadline: deadline)
+    let alphas = stride(from: 3, to: pixels.bytes.count, by: 4)
+    if bitmap.masks.w != 0 {
+      if alphas.contains(where: { pixels.bytes[$0] != 0 }) { return pixels }
+      for index in alphas { pixels.bytes[index] = 255 }
     }
-    guard maskEnd <= bytes.count else { return }
-    let (start, length) = maskRows
+    guard maskEnd(bitmap) <= bytes.count else { return pixels }
     for y in 0..<size.height {
-      let row = start + (header.isTopDown ? y : size.height - 1 - y) * length
+      let row = bitmap.pixelsEnd + (bitmap.isTopDown ? y : size.height - 1 - y) * maskRowLength
       for x in 0..<size.width where bytes[row + x / 8] & 0x80 >> UInt8(x % 8) != 0 {
         pixels.bytes[(y * size.width + x) * 4 + 3] = 0
       }
     }
-  }
-}
-
-extension ImageError {
-  /// The error of a picture of an icon.
-  func inside(_ entry: ICODirectory.Entry) -> ImageError {
-    if case .needsMoreBytes(let minimum) = kind { return ImageError(.needsMoreBytes(minimum: entry.offset + minimum), message) }
-    return ImageError(kind, "\(entry.description): \(message)")
+    return pixels
   }
 }

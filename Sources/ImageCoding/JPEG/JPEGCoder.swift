@@ -1,5 +1,5 @@
 import CJPEG
-import Platform
+import CLoading
 package import Base
 
 /// JPEG by libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, 8 bits per sample; grey, RGB, YCbCr, CMYK and
@@ -16,7 +16,7 @@ package struct JPEGCoder: ImageCoder {
 
   /// Reads the marker segments up to the first scan.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    ImageHeader(try JPEGHeader(prefix, isComplete: isComplete))
+    try JPEGHeader(prefix, isComplete: isComplete).image
   }
 
   /// Decodes to upright RGBA.
@@ -29,15 +29,15 @@ package struct JPEGCoder: ImageCoder {
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
     let jpeg = try checkedHeader(of: bytes, limits)
-    let header = ImageHeader(jpeg)
+    let header = jpeg.image
     let stored = options.storedSize(of: header)
     let eighths = jpeg.size.fewestEighths(for: stored)
     let pixelBytes = stored.pixels * 4 * (header.orientation > 1 ? 2 : 1)
-    let scalerBytes = stored == jpeg.size.eighths(eighths) ? 0 : stored.width * MemoryLayout<SIMD4<Double>>.stride
+    let scalerBytes = stored == jpeg.size.eighths(eighths) ? 0 : RowScaler.bytes(to: stored)
     return try limits.spending(pixelBytes + scalerBytes + jpeg.memory) { () throws(ImageError) in
       let reader = try JPEGReader.opened(bytes, jpeg, eighths: eighths, limits: limits)
-      let pixels = try PixelBuffer(size: stored) { pixels throws(ImageError) in try reader.read(into: pixels, of: stored) }
-      let warnings = jpeg.warnings + (try reader.finish())
+      let pixels = try reader.pixels(of: stored)
+      let warnings = header.warnings + (try reader.finish())
       return DecodedImage(header: header, pixels: pixels.upright(orientation: header.orientation), warnings: warnings)
     }
   }
@@ -48,7 +48,7 @@ package struct JPEGCoder: ImageCoder {
     return try limits.spending(jpeg.memory) { () throws(ImageError) in
       let reader = try JPEGReader.opened(bytes, jpeg, eighths: 1, limits: limits)
       try reader.skip()
-      return ImageProof(header: ImageHeader(jpeg), warnings: jpeg.warnings + (try reader.finish()))
+      return ImageProof(header: jpeg.image, warnings: jpeg.image.warnings + (try reader.finish()))
     }
   }
 
@@ -85,46 +85,22 @@ extension JPEGCoder {
   package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
-    if let bytes = try encoded(pixels, quality: options.quality, options) { return bytes }
-    var best: [UInt8]?
-    var (lowest, highest) = (1, options.quality - 1)
-    while lowest <= highest {
-      let quality = (lowest + highest) / 2
-      if let bytes = try encoded(pixels, quality: quality, options) {
-        best = bytes
-        lowest = quality + 1
-      } else {
-        highest = quality - 1
+    return try options.fitting { quality throws(ImageError) in
+      let encoding = CJPEGEncoding(
+        width: UInt32(pixels.size.width),
+        height: UInt32(pixels.size.height),
+        quality: Int32(quality),
+        subsamples: quality < Self.fullColorQuality ? 1 : 0,
+        maximum_bytes: options.maximumBytes.map { max(0, $0) } ?? .max
+      )
+      return try CCodecStatus.file(of: "libjpeg") { start, count, report in
+        pixels.bytes.withUnsafeBufferPointer { cjpeg_encode($0.baseAddress, encoding, &start, &count, &report) }
       }
     }
-    guard let best else { throw options.tooLarge("as JPEG at the lowest quality") }
-    return best
   }
 
   /// From this quality, chroma isn't subsampled.
   private static let fullColorQuality = 90
-
-  /// The file; nil if it is too large.
-  private func encoded(_ pixels: PixelBuffer, quality: Int, _ options: EncodingOptions) throws(ImageError) -> [UInt8]? {
-    let encoding = CJPEGEncoding(
-      width: UInt32(pixels.size.width),
-      height: UInt32(pixels.size.height),
-      quality: Int32(quality),
-      subsamples: quality < Self.fullColorQuality ? 1 : 0,
-      maximum_bytes: options.maximumBytes.map { max(0, $0) } ?? .max
-    )
-    var start: UnsafeMutablePointer<UInt8>?
-    var count = 0
-    var report = CJPEGReport()
-    let status = pixels.bytes.withUnsafeBufferPointer { cjpeg_encode($0.baseAddress, encoding, &start, &count, &report) }
-    defer { free(start) }
-    switch status {
-    case CJPEG_OK: return Array(UnsafeBufferPointer(start: start, count: count))
-    case CJPEG_TOO_LARGE: return nil
-    case CJPEG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libjpeg: \(LibraryText(report.message))")
-    default: throw ImageError(.unencodable, "libjpeg: \(LibraryText(report.message))")
-    }
-  }
 }
 
 /// The memory for decoding a JPEG in bytes, except for the resulting pixels.

@@ -4,9 +4,8 @@ import Base
 ///
 /// Segments are skipped by their length, so a profile or thumbnail of 60 KB costs nothing.
 struct JPEGHeader {
-  private(set) var size = ImageSize(width: 0, height: 0)
-  private(set) var exif = EXIF()
-  private(set) var profile: ICCProfile?
+  /// With warnings about what keeps browsers, which decode 8 bits per sample with Huffman coding, from showing it.
+  private(set) var image = ImageHeader(.jpeg)
   /// The sampling factors of each component (A.1.1).
   private(set) var components: [Component] = []
   /// Whether the file has more than one scan, so that a decoder must keep coefficients until it has read all.
@@ -16,9 +15,7 @@ struct JPEGHeader {
   /// Marker segments before the first scan.
   private(set) var segments = 0
 
-  /// What keeps browsers, which decode 8 bits per sample with Huffman coding, from showing it.
-  private(set) var warnings: [String] = []
-
+  private var exif = EXIF()
   private var isProgressive = false
   private var hasJFIF = false
   /// The resolution of the JFIF segment, which counts if the EXIF metadata states none.
@@ -58,6 +55,8 @@ struct JPEGHeader {
         if marker == 0xDA {
           let inScan = bytes.byte(at: segment.lowerBound).map(Int.init)
           hasSeveralScans = isProgressive || (inScan ?? components.count) < components.count
+          (image.orientation, image.colorSpace, image.dpi) = (exif.orientation ?? 1, colorSpace, exif.dpi ?? jfifDPI)
+          image.add(exif)
           return
         }
         if Self.isFrameHeader(marker), isBeforeFrame {
@@ -99,9 +98,9 @@ struct JPEGHeader {
         "arithmetic-coded"
       } else { String?.none }
     if let process {
-      warnings = ["the JPEG is \(process) (SOF\(marker & 15)), so browsers don't show it"]
+      image.warnings = ["the JPEG is \(process) (SOF\(marker & 15)), so browsers don't show it"]
     } else if precision != 8 {
-      warnings = ["the JPEG has \(precision) bits per sample, so browsers don't show it"]
+      image.warnings = ["the JPEG has \(precision) bits per sample, so browsers don't show it"]
     }
   }
 
@@ -117,7 +116,7 @@ struct JPEGHeader {
     guard count > 0, segment.count == 6 + 3 * Int(count) else {
       throw .undecodable("a JPEG frame header of \(segment.count + 2) bytes for \(count) components at byte \(start - 2)")
     }
-    size = ImageSize(width: width, height: height)
+    image.size = ImageSize(width: width, height: height)
     components = (0..<Int(count)).map { index in
       let factors = bytes.byte(at: start + 7 + 3 * index) ?? 0x11
       return Component(
@@ -143,7 +142,7 @@ struct JPEGHeader {
     case 0xE2:
       // A profile is split into pieces numbered from 1 (ICC.1:2022, annex B.4); the first has its name.
       guard bytes.matches("ICC_PROFILE\0", at: start), bytes.byte(at: start + 12) == 1, start + 14 <= file.count else { break }
-      profile = ICCProfile(
+      image.profile = ICCProfile(
         data: UnsafeRawBufferPointer(rebasing: file[start + 14..<max(start + 14, min(segment.upperBound, file.count))])
       )
     case 0xEE:
@@ -161,12 +160,10 @@ extension JPEGHeader {
     return unit == 1 ? Double(density) : Double(density) * 2.54
   }
 
-  var orientation: Int { exif.orientation ?? 1 }
-
-  var dpi: Double? { exif.dpi ?? jfifDPI }
+  var size: ImageSize { image.size }
 
   /// The colour model of the components, by libjpeg's rules; nil for an undefined number of components.
-  var colorSpace: ImageHeader.ColorSpace? {
+  private var colorSpace: ImageHeader.ColorSpace? {
     switch components.count {
     case 1: .gray
     case 3: hasRGB ? .rgb : .ycbcr
@@ -179,21 +176,5 @@ extension JPEGHeader {
     if hasJFIF { return false }
     if let adobeTransform { return adobeTransform == 0 }
     return components.map(\.identifier) == Array("RGB".utf8)
-  }
-}
-
-extension ImageHeader {
-  init(_ header: JPEGHeader) {
-    self.init(
-      format: .jpeg,
-      size: header.size,
-      orientation: header.orientation,
-      colorSpace: header.colorSpace,
-      profile: header.profile,
-      hasPosition: header.exif.hasPosition,
-      dpi: header.dpi
-    )
-    add(header.exif)
-    warnings = header.warnings
   }
 }

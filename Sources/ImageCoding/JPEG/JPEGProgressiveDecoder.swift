@@ -1,4 +1,5 @@
 import CJPEG
+import CLoading
 package import Base
 
 extension JPEGCoder: ProgressiveImageCoder {
@@ -47,7 +48,7 @@ final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
       let status = pixels.withUnsafeMutableBufferPointer {
         cjpeg_progressive_draw(decoder, $0.baseAddress, &hasChanged, deadline.nanoseconds)
       }
-      try status.check(cjpeg_progressive_report(decoder), deadline)
+      try status.check(cjpeg_progressive_report(decoder).pointee, of: "libjpeg", deadline)
     }
     guard hasChanged != 0 else { return nil }
     let warnings = LibraryText(cjpeg_progressive_report(decoder).pointee.warnings).lines(of: "libjpeg")
@@ -62,13 +63,13 @@ final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     let memory = JPEGMemory(jpeg)
     let pixelBytes = jpeg.size.pixels * 4
     // The picture here, the one that was returned, and its rotated copy.
-    try limits.check(bytes: memory.rows + memory.coefficients + pixelBytes * (jpeg.orientation > 1 ? 3 : 2))
+    try limits.check(bytes: memory.rows + memory.coefficients + pixelBytes * (jpeg.image.orientation > 1 ? 3 : 2))
     guard let decoder = cjpeg_progressive_create(CJPEGExpectation(jpeg.size, limits)) else {
       throw ImageError(.outOfMemory, "libjpeg: no memory for its state")
     }
     self.decoder = decoder
     pixels = [UInt8](repeating: 0, count: pixelBytes)
-    header = ImageHeader(jpeg)
+    header = jpeg.image
   }
 
   private func decode(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
@@ -76,7 +77,7 @@ final class JPEGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     try time.spend { deadline throws(ImageError) in
       let status = cjpeg_progressive_append(decoder, start, bytes.count, deadline.nanoseconds)
-      try status.check(cjpeg_progressive_report(decoder), deadline)
+      try status.check(cjpeg_progressive_report(decoder).pointee, of: "libjpeg", deadline)
     }
   }
 }

@@ -1,4 +1,5 @@
 import CJPEG
+import CLoading
 import Base
 
 /// A JPEG file that libjpeg reads row by row, in full or reduced size.
@@ -27,7 +28,7 @@ struct JPEGReader: ~Copyable {
       try opened.check(cjpeg_reader_start(reader))
     } catch {
       // Such a file may be whole, but libjpeg has no decoder for it either.
-      guard error.kind == .undecodable, let warning = header.warnings.first else { throw error }
+      guard error.kind == .undecodable, let warning = header.image.warnings.first else { throw error }
       throw .undecodable("\(error.message); \(warning)")
     }
     return opened
@@ -41,16 +42,10 @@ struct JPEGReader: ~Copyable {
 
   deinit { cjpeg_reader_destroy(reader) }
 
-  /// Reads all rows into `pixels`, which have the size `target`, at most that of the rows.
-  func read(into pixels: UnsafeMutableBufferPointer<UInt8>, of target: ImageSize) throws(ImageError) {
-    guard target != size else { return try check(cjpeg_reader_read(reader, pixels.baseAddress, UInt32(size.height))) }
-    var scaler = RowScaler(from: size, to: target)
-    let rowLength = size.width * 4
-    let strip = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: rowLength)
-    defer { strip.deallocate() }
-    for _ in 0..<size.height {
-      try check(cjpeg_reader_read(reader, strip.baseAddress, 1))
-      scaler.append(UnsafeRawBufferPointer(strip), into: pixels)
+  /// All rows, in the size `target`, at most their own.
+  func pixels(of target: ImageSize) throws(ImageError) -> PixelBuffer {
+    try PixelBuffer(size: size, reducedTo: target, band: target == size ? size.height : 1) { _, rows throws(ImageError) in
+      try check(cjpeg_reader_read(reader, rows.baseAddress, UInt32(rows.count / (size.width * 4))))
     }
   }
 
@@ -63,8 +58,8 @@ struct JPEGReader: ~Copyable {
     return LibraryText(cjpeg_reader_report(reader).pointee.warnings).lines(of: "libjpeg")
   }
 
-  private func check(_ status: CJPEGStatus) throws(ImageError) {
-    try status.check(cjpeg_reader_report(reader), deadline)
+  private func check(_ status: CCodecStatus) throws(ImageError) {
+    try status.check(cjpeg_reader_report(reader).pointee, of: "libjpeg", deadline)
   }
 }
 
@@ -77,19 +72,6 @@ extension CJPEGExpectation {
       eighths: 8,
       deadline: 0
     )
-  }
-}
-
-extension CJPEGStatus {
-  /// Throws the error of a failed call.
-  func check(_ report: UnsafePointer<CJPEGReport>, _ deadline: DecodingDeadline) throws(ImageError) {
-    switch self {
-    case CJPEG_OK: return
-    case CJPEG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libjpeg: \(LibraryText(report.pointee.message))")
-    case CJPEG_OUT_OF_TIME: try deadline.check()
-    default: break
-    }
-    throw .undecodable(LibraryText(report.pointee.message).lines(of: "libjpeg").joined())
   }
 }
 

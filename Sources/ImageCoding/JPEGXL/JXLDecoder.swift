@@ -88,12 +88,10 @@ struct JXLDecoder: ~Copyable {
   }
 
   /// The type of the current box, or of its content if that is compressed (`brob`).
-  var boxType: Int {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4) { name in
-      name.initialize(repeating: 0)
-      _ = jxl.getBoxType(libjxl, name.baseAddress, JXL_TRUE)
-      return name.reduce(0) { $0 << 8 | Int(UInt8(bitPattern: $1)) }
-    }
+  var boxType: String {
+    var name = [CChar](repeating: 0, count: 4)
+    _ = jxl.getBoxType(libjxl, &name, JXL_TRUE)
+    return FileBox.type(name.reduce(0) { $0 << 8 | Int(UInt8(bitPattern: $1)) })
   }
 
   /// Makes libjxl write the current box's content to `buffer`.

@@ -5,7 +5,7 @@ import Base
 /// What a JPEG XL file contains, by libjxl, which skips the pixels: a bare codestream, or the boxes of a container (ISO/IEC 18181-2).
 struct JXLStructure {
   /// The header of the file; of a prefix, that of an image with one frame.
-  private(set) var header = ImageHeader(format: .jpegXL, size: ImageSize(width: 0, height: 0))
+  private(set) var header = ImageHeader(.jpegXL)
   private(set) var boxes = 0
   /// The durations of the displayed frames in milliseconds; none of a prefix.
   private(set) var durations: [Int] = []
@@ -20,8 +20,8 @@ struct JXLStructure {
   private var tick = 0.0
   private var exif = EXIF()
   private var hasColors = false
-  /// The type of the last box, 0 before the first, and its end; whether its content is being read.
-  private var box = 0
+  /// The type of the last box, nil before the first, and its end; whether its content is being read.
+  private var box: String?
   private var boxEnd = 0
   private var isReadingBox = false
   private var readsBoxes: Bool
@@ -55,7 +55,7 @@ struct JXLStructure {
     }
     guard hasColors else { throw missing(in: file, isComplete: isComplete) }
     // libjxl skips the data of the last frame even if they are missing.
-    if isComplete, !isFinished || boxEnd > file.count && Self.knownBoxes.contains(where: { FileBox.code($0) == box }) {
+    if isComplete, !isFinished || boxEnd > file.count && Self.knownBoxes.contains(box) {
       throw JXLDecoder.truncated(file)
     }
     (header.hasPosition, header.dpi) = (exif.hasPosition, exif.dpi)
@@ -64,9 +64,7 @@ struct JXLStructure {
   }
 
   /// Other data may follow the image, such as an error page; these boxes are part of it.
-  private static let knownBoxes: [StaticString] = [
-    "jxlc", "jxlp", "Exif", "xml ", "jumb", "brob", "jbrd", "jxli", "jxll", "jhgm",
-  ]
+  private static let knownBoxes: Set = ["jxlc", "jxlp", "Exif", "xml ", "jumb", "brob", "jbrd", "jxli", "jxll", "jhgm"] as Set<String?>
 
   /// The next event; nil at the end of the file or prefix. Reads the metadata of the box that ends with it.
   private mutating func nextEvent(
@@ -114,7 +112,7 @@ struct JXLStructure {
       try limits?.check(frames: durations.count)
     case JXL_DEC_BOX:
       try readBox(decoder.boxType, file, limits)
-      isReadingBox = readsBoxes && box == FileBox.code("Exif") && exif == EXIF()
+      isReadingBox = readsBoxes && box == "Exif" && exif == EXIF()
       if isReadingBox { decoder.setBoxBuffer(metadata) }
     default: break
     }
@@ -133,7 +131,7 @@ struct JXLStructure {
     loopCount = Int(info.animation.num_loops)
   }
 
-  private mutating func readBox(_ type: Int, _ file: UnsafeRawBufferPointer, _ limits: DecodingLimits?) throws(ImageError) {
+  private mutating func readBox(_ type: String, _ file: UnsafeRawBufferPointer, _ limits: DecodingLimits?) throws(ImageError) {
     boxes += 1
     if let limits, boxes > limits.maximumChunks {
       throw .undecodable("the JPEG XL file has more than \(limits.maximumChunks) boxes")
@@ -146,7 +144,7 @@ struct JXLStructure {
   /// The error for a file that ends before its header does.
   private func missing(in file: UnsafeRawBufferPointer, isComplete: Bool) -> ImageError {
     guard !isComplete else { return JXLDecoder.truncated(file) }
-    let isInImage = box == 0 || box == FileBox.code("jxlc") || box == FileBox.code("jxlp")
+    let isInImage = box == nil || box == "jxlc" || box == "jxlp"
     guard !isInImage, boxEnd > file.count else {
       // Most headers have about 10 bytes, those with a profile thousands.
       let more = file.count < Self.usualHeaderBytes ? 1 : file.count / 2

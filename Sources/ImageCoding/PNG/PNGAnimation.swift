@@ -2,18 +2,12 @@ import Base
 
 /// The animation of a PNG, as described by its control chunks (PNG specification, third edition, sections 4.9 and 11.3.6).
 struct PNGAnimation {
-  /// The treatment of a frame's area before the next one is drawn.
-  enum Disposal: UInt8 { case none, background, previous }
-  /// How a frame is combined with the canvas.
-  enum Blending: UInt8 { case source, over }
-
   struct Frame {
-    var size: ImageSize
-    var x: Int
-    var y: Int
+    var area: PixelRectangle
     var duration: Duration
-    var disposal: Disposal
-    var blending: Blending
+    var disposal: AnimationCanvas.Disposal
+    /// Whether it is blended with the canvas rather than replacing it.
+    var isBlended: Bool
     /// The range of the file that contains its IDAT or fdAT chunks.
     var data: Range<Int>
   }
@@ -105,17 +99,15 @@ struct PNGAnimationParser {
       width > 0, height > 0, x + width <= canvas.width, y + height <= canvas.height,
       hasStill || (width == canvas.width && height == canvas.height)
     else { return "a frame outside the canvas at byte \(chunk.offset)" }
-    guard let disposal = bytes.byte(at: start + 24).flatMap(PNGAnimation.Disposal.init),
-      let blending = bytes.byte(at: start + 25).flatMap(PNGAnimation.Blending.init)
-    else { return "a frame with unknown disposal or blending at byte \(chunk.offset)" }
+    guard let disposal = bytes.byte(at: start + 24), disposal < 3, let blending = bytes.byte(at: start + 25), blending < 2 else {
+      return "a frame with unknown disposal or blending at byte \(chunk.offset)"
+    }
     if !hasStill { animation.beginsWithStill = true }
     let frame = PNGAnimation.Frame(
-      size: ImageSize(width: width, height: height),
-      x: x,
-      y: y,
+      area: PixelRectangle(x: x, y: y, width: width, height: height),
       duration: duration(at: start + 20),
-      disposal: disposal,
-      blending: blending,
+      disposal: [.keep, .fill(0), .restore][Int(disposal)],
+      isBlended: blending == 1,
       data: chunk.end..<chunk.end
     )
     animation.frames.append(frame)
@@ -165,7 +157,7 @@ struct PNGFrameFile {
     bytes.reserveCapacity(frame.data.count + 2048)
     bytes += file[..<8]
     var header = Array(file[16..<29])
-    header.replaceSubrange(0..<8, with: Self.bigEndian(frame.size.width) + Self.bigEndian(frame.size.height))
+    header.replaceSubrange(0..<8, with: Self.bigEndian(frame.area.width) + Self.bigEndian(frame.area.height))
     header.withRawBytes { append("IHDR", $0) }
     for chunk in PNGChunks(file) {
       if chunk.isNamed("IDAT") { break }
@@ -192,63 +184,9 @@ struct PNGFrameFile {
   }
 }
 
-/// The composed picture of an animated PNG: frames are drawn according to their disposal and blending (PNG specification, third
-/// edition, section 11.3.6.2).
-struct PNGCanvas {
-  /// The current contents; transparent at first.
-  private(set) var pixels: PixelBuffer
-  /// The contents before the last frame, if they will be restored.
-  private var saved: PixelBuffer?
-  private var last: PNGAnimation.Frame?
-
-  init(size: ImageSize) {
-    pixels = PixelBuffer(size: size, bytes: [UInt8](repeating: 0, count: size.pixels * 4))
-  }
-
-  /// Disposes of the last frame and draws the next one.
-  mutating func draw(_ frame: PNGAnimation.Frame, _ picture: PixelBuffer) {
-    var frame = frame
-    if let last { dispose(of: last) }
-    // Before the first frame there is nothing to restore.
-    if last == nil, frame.disposal == .previous { frame.disposal = .background }
-    saved = frame.disposal == .previous ? pixels : nil
-    last = frame
-    let rowLength = frame.size.width * 4
-    let width = pixels.size.width
-    picture.bytes.withUnsafeBytes { source in
-      pixels.bytes.withUnsafeMutableBytes { target in
-        for row in 0..<frame.size.height {
-          let source = UnsafeRawBufferPointer(rebasing: source[row * rowLength..<(row + 1) * rowLength])
-          let start = ((frame.y + row) * width + frame.x) * 4
-          let target = UnsafeMutableRawBufferPointer(rebasing: target[start..<start + rowLength])
-          if frame.blending == .source { target.copyMemory(from: source) } else { target.blend(source) }
-        }
-      }
-    }
-  }
-
-  private mutating func dispose(of frame: PNGAnimation.Frame) {
-    switch frame.disposal {
-    case .none: break
-    case .previous: if let saved { pixels = saved }
-    case .background:
-      let width = pixels.size.width
-      pixels.bytes.withUnsafeMutableBytes { target in
-        for row in frame.y..<frame.y + frame.size.height {
-          let start = (row * width + frame.x) * 4
-          UnsafeMutableRawBufferPointer(rebasing: target[start..<start + frame.size.width * 4]).initializeMemory(
-            as: UInt8.self,
-            repeating: 0
-          )
-        }
-      }
-    }
-  }
-}
-
 extension UnsafeMutableRawBufferPointer {
   /// Blends RGBA pixels over these, neither premultiplied (section 13.16, "Alpha channel processing").
-  fileprivate func blend(_ source: UnsafeRawBufferPointer) {
+  func blend(_ source: UnsafeRawBufferPointer) {
     for offset in stride(from: 0, to: count, by: 4) {
       let alpha = Int(source[offset + 3])
       let below = Int(self[offset + 3]) * (255 - alpha)

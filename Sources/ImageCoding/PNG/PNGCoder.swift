@@ -1,5 +1,5 @@
+import CLoading
 import CPNG
-import Platform
 package import Base
 
 /// PNG by libpng: all colour types and depths, interlaced or not; 16-bit samples are reduced to 8. Frames of animated PNG are read
@@ -15,7 +15,7 @@ package struct PNGCoder: ImageCoder {
 
   /// Reads the chunks up to the first IDAT; for a complete file all chunks, to find frames and an orientation after the picture.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    ImageHeader(try PNGHeader(prefix, isComplete: isComplete), isComplete: isComplete)
+    try PNGHeader(prefix, isComplete: isComplete).image
   }
 
   /// Decodes to upright RGBA; a smaller size is averaged by area.
@@ -28,7 +28,7 @@ package struct PNGCoder: ImageCoder {
     limits: DecodingLimits
   ) throws(ImageError) -> DecodedImage {
     let png = try checkedHeader(of: bytes, limits)
-    let header = ImageHeader(png, isComplete: true)
+    let header = png.image
     let stored = options.storedSize(of: header)
     let animation = header.isAnimated && !options.firstFrameOnly ? png.animation : nil
     let memory = PNGMemory(png)
@@ -40,7 +40,7 @@ package struct PNGCoder: ImageCoder {
       let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
       // The first frame of an animation is needed in full size to draw the others on.
       let (pixels, warnings) = try picture.still(of: animation == nil ? stored : png.size)
-      var image = DecodedImage(header: header, pixels: convert(pixels), warnings: png.warnings + warnings)
+      var image = DecodedImage(header: header, pixels: convert(pixels), warnings: header.warnings + warnings)
       if let animation {
         let frames = try picture.frames(of: animation, still: pixels, convert: convert)
         image.animation = DecodedImage.Animation(frames: frames, loopCount: animation.loopCount)
@@ -52,14 +52,14 @@ package struct PNGCoder: ImageCoder {
   /// Decodes every frame row by row.
   package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let png = try checkedHeader(of: bytes, limits)
-    let header = ImageHeader(png, isComplete: true)
+    let header = png.image
     let animation = header.isAnimated ? png.animation : nil
     let memory = PNGMemory(png)
     return try limits.spending(memory.rows + (animation.map { memory.files(of: $0) } ?? 0)) { () throws(ImageError) in
       let picture = PNGPicture(file: bytes, header: png, deadline: DecodingDeadline(limits))
       let warnings = try picture.proveStill()
       if let animation { try picture.prove(animation) }
-      return ImageProof(header: header, warnings: png.warnings + warnings)
+      return ImageProof(header: header, warnings: header.warnings + warnings)
     }
   }
 
@@ -79,27 +79,13 @@ extension PNGCoder {
   package func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
     guard canEncode(format) else { throw notWritten(format) }
     let pixels = image.pixels.fitting(options)
-    var start: UnsafeMutablePointer<UInt8>?
-    var count = 0
-    var report = CPNGReport()
-    let status = pixels.bytes.withUnsafeBufferPointer {
-      cpng_encode(
-        $0.baseAddress,
-        UInt32(pixels.size.width),
-        UInt32(pixels.size.height),
-        options.maximumBytes.map { max(0, $0) } ?? .max,
-        &start,
-        &count,
-        &report
-      )
+    let maximum = options.maximumBytes.map { max(0, $0) } ?? .max
+    let (width, height) = (UInt32(pixels.size.width), UInt32(pixels.size.height))
+    let file = try CCodecStatus.file(of: "libpng") { start, count, report in
+      pixels.bytes.withUnsafeBufferPointer { cpng_encode($0.baseAddress, width, height, maximum, &start, &count, &report) }
     }
-    defer { free(start) }
-    switch status {
-    case CPNG_OK: return Array(UnsafeBufferPointer(start: start, count: count))
-    case CPNG_TOO_LARGE: throw options.tooLarge("as PNG, which has no quality to lower")
-    case CPNG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libpng: \(LibraryText(report.message))")
-    default: throw ImageError(.unencodable, "libpng: \(LibraryText(report.message))")
-    }
+    guard let file else { throw options.tooLarge("as PNG, which has no quality to lower") }
+    return file
   }
 }
 
@@ -123,14 +109,14 @@ struct PNGMemory {
   func still(_ target: ImageSize, isTurned: Bool) -> Int {
     let result = target.pixels * 4
     let whole = header.isInterlaced && target != header.size ? canvas : 0
-    return rows + whole + result * (isTurned ? 2 : 1) + target.width * MemoryLayout<SIMD4<Double>>.stride
+    return rows + whole + result * (isTurned ? 2 : 1) + RowScaler.bytes(to: target)
   }
 
   /// Additional memory for decoding an animation's frames to `target`: the canvas, its saved copy, the frame's own picture, and the
   /// frames that are kept.
   func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
     let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
-    let largest = animation.frames.lazy.map { $0.size.pixels * 4 }.max() ?? 0
+    let largest = animation.frames.lazy.map { $0.area.size.pixels * 4 }.max() ?? 0
     return overflow ? .max / 2 : kept + canvas * 2 + largest + files(of: animation)
   }
 

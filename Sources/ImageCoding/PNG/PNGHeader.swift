@@ -4,31 +4,32 @@ import Base
 /// The header of a PNG: IHDR and the chunks up to the first IDAT, or all chunks of a complete file (PNG specification, third
 /// edition, section 5).
 struct PNGHeader {
-  private(set) var size = ImageSize(width: 0, height: 0)
-  private(set) var colorSpace: ImageHeader.ColorSpace?
-  private(set) var hasAlpha = false
+  /// With a warning about an animation of a complete file that is decoded as a still image.
+  private(set) var image = ImageHeader(.png)
   private(set) var isInterlaced = false
-  private(set) var exif = EXIF()
-  /// The resolution of the pHYs chunk in dots per inch; nil if there is none.
-  private(set) var dpi: Double?
-  private(set) var profile: ICCProfile?
+  private var exif = EXIF()
   /// The number of frames that the acTL chunk declares; nil if there is none.
-  private(set) var declaredFrames: Int?
+  private var declaredFrames: Int?
   /// The number of chunks, except those with picture data.
   private(set) var chunks = 0
   /// The animation of a complete file, if it has one.
   private(set) var animation: PNGAnimation?
-  /// What is wrong with the animation of a complete file, which is then decoded as a still image.
-  private(set) var warnings: [String] = []
+
+  var size: ImageSize { image.size }
 
   init(_ file: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) {
     try readImageHeader(ByteView(file), file, isComplete: isComplete)
     try walkChunks(file, isComplete: isComplete)
-    guard isComplete, declaredFrames != nil else { return }
-    switch try PNGAnimation.read(file, canvas: size) {
-    case .animation(let animation): self.animation = animation
-    case .broken(let sentence): warnings = ["its animation is ignored: \(sentence)"]
+    if isComplete, declaredFrames != nil {
+      switch try PNGAnimation.read(file, canvas: size) {
+      case .animation(let animation): self.animation = animation
+      case .broken(let sentence): image.warnings = ["its animation is ignored: \(sentence)"]
+      }
     }
+    image.frames = animation?.frames.count ?? 1
+    image.isAnimated = isComplete ? image.frames > 1 : (declaredFrames ?? 1) > 1
+    image.orientation = exif.orientation ?? 1
+    image.add(exif)
   }
 
   private static let imageHeaderEnd = 8 + 25
@@ -50,10 +51,10 @@ struct PNGHeader {
     guard Self.hasValidProperties(bytes) else {
       throw .undecodable("the PNG file's IHDR chunk has an invalid bit depth, colour type or method")
     }
-    size = ImageSize(width: width, height: height)
-    hasAlpha = colorType & 4 != 0
+    image.size = ImageSize(width: width, height: height)
+    image.hasAlpha = colorType & 4 != 0
     isInterlaced = interlacing != 0
-    colorSpace =
+    image.colorSpace =
       switch colorType {
       case 0, 4: .gray
       case 2, 6: .rgb
@@ -116,15 +117,15 @@ struct PNGHeader {
     } else if !isBeforeData {
       return
     } else if chunk.isNamed("tRNS") {
-      hasAlpha = true
+      image.hasAlpha = true
     } else if chunk.isNamed("iCCP") {
       // A name of up to 79 characters in Latin-1, followed by a zero (section 11.3.2.3).
       let name = String(chunk.content.prefix(79).prefix { $0 != 0 }.map { Character(UnicodeScalar($0)) })
-      profile = ICCProfile(name: name.isEmpty ? nil : name)
+      image.profile = ICCProfile(name: name.isEmpty ? nil : name)
     } else if chunk.isNamed("pHYs") {
       // Pixels per metre, if the unit is 1 (section 11.3.4.3).
       let perMetre = ByteView(file).bigEndian32(at: chunk.data.lowerBound) ?? 0
-      if perMetre > 0, ByteView(file).byte(at: chunk.data.lowerBound + 8) == 1 { dpi = Double(perMetre) * 0.0254 }
+      if perMetre > 0, ByteView(file).byte(at: chunk.data.lowerBound + 8) == 1 { image.dpi = Double(perMetre) * 0.0254 }
     } else if chunk.isNamed("acTL"), declaredFrames == nil, chunk.data.count >= 4 {
       declaredFrames = ByteView(file).bigEndian32(at: chunk.data.lowerBound)
     }
@@ -141,26 +142,5 @@ extension PNGHeader {
       throw .undecodable("the PNG file has \(chunks) chunks besides its picture's, but \(limits.maximumChunks) are allowed")
     }
     try PNGPackedChunks.check(file)
-  }
-}
-
-extension ImageHeader {
-  /// `isComplete` means that the header was read from a complete file.
-  init(_ header: PNGHeader, isComplete: Bool) {
-    let frames = header.animation?.frames.count ?? 1
-    self.init(
-      format: .png,
-      size: header.size,
-      frames: frames,
-      isAnimated: isComplete ? frames > 1 : (header.declaredFrames ?? 1) > 1,
-      hasAlpha: header.hasAlpha,
-      orientation: header.exif.orientation ?? 1,
-      colorSpace: header.colorSpace,
-      profile: header.profile,
-      hasPosition: header.exif.hasPosition,
-      dpi: header.dpi ?? header.exif.dpi
-    )
-    add(header.exif)
-    warnings = header.warnings
   }
 }

@@ -1,4 +1,5 @@
 import CPNG
+import CLoading
 package import Base
 
 extension PNGCoder: ProgressiveImageCoder {
@@ -65,7 +66,7 @@ final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
       throw ImageError(.outOfMemory, "libpng: no memory for its state")
     }
     self.decoder = decoder
-    header = ImageHeader(png, isComplete: false)
+    header = png.image
   }
 
   private func decode(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
@@ -73,7 +74,7 @@ final class PNGProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     try time.spend { deadline throws(ImageError) in
       let status = cpng_progressive_append(decoder, start, bytes.count, deadline.nanoseconds)
-      try status.check(cpng_progressive_report(decoder), deadline)
+      try status.check(cpng_progressive_report(decoder).pointee, of: "libpng", deadline)
     }
   }
 

@@ -1,4 +1,5 @@
 import CPNG
+import CLoading
 import Base
 
 /// A PNG picture that libpng reads row by row, or as a whole if it is interlaced.
@@ -36,20 +37,9 @@ struct PNGReader: ~Copyable {
 
   /// All rows in the size `target`: the picture's own, or a smaller one to which rows are reduced as they arrive.
   func pixels(of target: ImageSize) throws(ImageError) -> PixelBuffer {
-    if target == size || isInterlaced {
-      let whole = try PixelBuffer(size: size) { pixels throws(ImageError) in
-        try check(cpng_reader_read(reader, pixels.baseAddress, UInt32(size.height)))
-      }
-      return whole.reduced(to: target)
-    }
-    return try PixelBuffer(size: target) { pixels throws(ImageError) in
-      var scaler = RowScaler(from: size, to: target)
-      let row = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: size.width * 4)
-      defer { row.deallocate() }
-      for _ in 0..<size.height {
-        try check(cpng_reader_read(reader, row.baseAddress, 1))
-        scaler.append(UnsafeRawBufferPointer(row), into: pixels)
-      }
+    let isWhole = target == size || isInterlaced
+    return try PixelBuffer(size: size, reducedTo: target, band: isWhole ? size.height : 1) { _, rows throws(ImageError) in
+      try check(cpng_reader_read(reader, rows.baseAddress, UInt32(rows.count / (size.width * 4))))
     }
   }
 
@@ -62,21 +52,8 @@ struct PNGReader: ~Copyable {
     return LibraryText(cpng_reader_report(reader).pointee.warnings).lines(of: "libpng")
   }
 
-  private func check(_ status: CPNGStatus) throws(ImageError) {
-    try status.check(cpng_reader_report(reader), deadline)
-  }
-}
-
-extension CPNGStatus {
-  /// Throws the error of a failed call.
-  func check(_ report: UnsafePointer<CPNGReport>, _ deadline: DecodingDeadline) throws(ImageError) {
-    switch self {
-    case CPNG_OK: return
-    case CPNG_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libpng: \(LibraryText(report.pointee.message))")
-    case CPNG_OUT_OF_TIME: try deadline.check()
-    default: break
-    }
-    throw .undecodable("libpng: \(LibraryText(report.pointee.message))")
+  private func check(_ status: CCodecStatus) throws(ImageError) {
+    try status.check(cpng_reader_report(reader).pointee, of: "libpng", deadline)
   }
 }
 
@@ -106,16 +83,14 @@ struct PNGPicture {
     still: PixelBuffer,
     convert: (PixelBuffer) -> PixelBuffer
   ) throws(ImageError) -> [DecodedImage.Frame] {
-    var canvas = PNGCanvas(size: header.size)
+    var canvas = AnimationCanvas(size: header.size)
     var frames: [DecodedImage.Frame] = []
     frames.reserveCapacity(animation.frames.count)
     for (index, frame) in animation.frames.enumerated() {
       try deadline.check()
-      if index == 0, animation.beginsWithStill {
-        canvas.draw(frame, still)
-      } else {
-        canvas.draw(frame, try pixels(of: frame))
-      }
+      let picture = index == 0 && animation.beginsWithStill ? still : try pixels(of: frame)
+      canvas.begin(frame.area, disposal: frame.disposal)
+      canvas.draw(picture) { row, source in if frame.isBlended { row.blend(source) } else { row.copyMemory(from: source) } }
       frames.append(DecodedImage.Frame(pixels: convert(canvas.pixels), duration: frame.duration))
     }
     return frames
@@ -126,7 +101,7 @@ struct PNGPicture {
     for frame in animation.frames.dropFirst(animation.beginsWithStill ? 1 : 0) {
       try deadline.check()
       try PNGFrameFile(frame, of: file).bytes.withRawBytes { bytes throws(ImageError) in
-        let reader = try reader(of: bytes, frame.size)
+        let reader = try reader(of: bytes, frame.area.size)
         try reader.skip()
         _ = try reader.finish()
       }
@@ -135,8 +110,8 @@ struct PNGPicture {
 
   private func pixels(of frame: PNGAnimation.Frame) throws(ImageError) -> PixelBuffer {
     try PNGFrameFile(frame, of: file).bytes.withRawBytes { bytes throws(ImageError) in
-      let reader = try reader(of: bytes, frame.size)
-      let pixels = try reader.pixels(of: frame.size)
+      let reader = try reader(of: bytes, frame.area.size)
+      let pixels = try reader.pixels(of: frame.area.size)
       _ = try reader.finish()
       return pixels
     }

@@ -5,7 +5,7 @@ import Base
 /// The pages of a TIFF file: their directories are read by libtiff, the chain of these (TIFF 6.0, section 2) here, since libtiff 4.5
 /// takes quadratic time for it.
 struct TIFFFile {
-  private(set) var header = ImageHeader(format: .tiff, size: ImageSize(width: 0, height: 0))
+  private(set) var header = ImageHeader(.tiff)
   /// The memory for decoding the page that needs most, besides the pixels that are kept.
   private(set) var memory = 0
   /// The number of the first page's rows that are decoded at once.

@@ -1,4 +1,5 @@
 #if RareFormats
+import CLoading
 import CTIFF
 import Base
 
@@ -74,19 +75,19 @@ struct TIFFReader: ~Copyable {
   }
 
   /// The warnings about pixels so far.
-  var warnings: [String] { LibraryText(ctiff_reader_report(reader).pointee.warnings).lines(of: "libtiff") }
+  var warnings: [String] { LibraryText(ctiff_reader_report(reader).pointee.texts.warnings).lines(of: "libtiff") }
 
-  private func check(_ status: CTIFFStatus) throws(ImageError) {
-    guard status != CTIFF_OK else { return }
+  private func check(_ status: CCodecStatus) throws(ImageError) {
+    guard status != CCODEC_OK else { return }
     let report = ctiff_reader_report(reader).pointee
-    let message = "\(LibraryText(report.message))" + (pages > 1 ? ", on page \(number) of \(pages)" : "")
+    let text = LibraryText(report.texts.message).description
+    let message = text + (pages > 1 ? ", on page \(number) of \(pages)" : "")
     switch status {
-    case CTIFF_UNSUPPORTED: throw ImageError(.unavailable, message)
-    case CTIFF_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libtiff: \(message)")
-    case CTIFF_TOO_LARGE: throw ImageError(.memory(maximumBytes: maximumBytes), "libtiff: \(message)")
-    case CTIFF_OUT_OF_TIME: try deadline.check()
-    case CTIFF_TRUNCATED:
-      throw .undecodable("the TIFF file is truncated: it has \(bytes) bytes, but \(LibraryText(report.message))")
+    case CCODEC_UNSUPPORTED: throw ImageError(.unavailable, message)
+    case CCODEC_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libtiff: \(message)")
+    case CCODEC_TOO_LARGE: throw ImageError(.memory(maximumBytes: maximumBytes), "libtiff: \(message)")
+    case CCODEC_OUT_OF_TIME: try deadline.check()
+    case CCODEC_TRUNCATED: throw .undecodable("the TIFF file is truncated: it has \(bytes) bytes, but \(text)")
     default: break
     }
     let end = Int(clamping: report.missing_end)

@@ -1,86 +1,21 @@
 import Base
 
-/// The canvas on which an animation's frames are composed (RFC 9649, section 2.7.1.1). It starts transparent: like browsers, it
-/// ignores the file's background colour.
-struct WebPCanvas {
-  /// The current contents.
-  var pixels: PixelBuffer { PixelBuffer(size: size, bytes: bytes) }
-
-  private let size: ImageSize
-  private var bytes: [UInt8]
-  private var isBlank = true
-  /// The frame whose area must be cleared before the next one.
-  private var disposed: WebPContainer.Frame?
-
-  init(size: ImageSize) {
-    self.size = size
-    bytes = Array(repeating: 0, count: size.pixels * 4)
-  }
-
-  /// Decodes a frame and draws it.
-  mutating func draw(_ frame: WebPContainer.Frame) throws(ImageError) {
-    try checkPosition(of: frame)
-    if let disposed { clear(disposed) }
-    disposed = frame.isDisposed ? frame : nil
-    if frame.isBlended, !isBlank {
-      let size = frame.bitstream.size
-      let picture = try PixelBuffer(size: size) { pixels throws(ImageError) in
-        try frame.bitstream.decode(into: pixels, stride: size.width * 4)
-      }
-      blend(picture, x: frame.x, y: frame.y)
-    } else {
-      try replace(with: frame)
+extension AnimationCanvas {
+  /// Decodes a frame and draws it (RFC 9649, section 2.7.1.1). Like browsers, it ignores the file's background colour.
+  mutating func draw(_ frame: WebPContainer.Frame, isFirst: Bool) throws(ImageError) {
+    // libwebp's demuxer checks this, too.
+    guard frame.area.clipped(to: pixels.size) == frame.area else { throw .undecodable("the WebP frame is outside its canvas") }
+    let picture = try PixelBuffer(size: frame.area.size) { pixels throws(ImageError) in
+      try frame.bitstream.decode(into: pixels, stride: frame.area.width * 4)
     }
-    isBlank = false
-  }
-
-  /// Checks the position again, although libwebp's demuxer does.
-  private func checkPosition(of frame: WebPContainer.Frame) throws(ImageError) {
-    let picture = frame.bitstream.size
-    guard frame.x >= 0, frame.y >= 0, frame.x + picture.width <= size.width, frame.y + picture.height <= size.height else {
-      throw .undecodable("the WebP frame is outside its canvas")
-    }
-  }
-
-  private mutating func replace(with frame: WebPContainer.Frame) throws(ImageError) {
-    let stride = size.width * 4
-    let start = frame.y * stride + frame.x * 4
-    var failure: ImageError?
-    bytes.withUnsafeMutableBufferPointer { bytes in
-      // The standard library's closure doesn't support typed errors, so pass the error through a variable.
-      do throws(ImageError) {
-        try frame.bitstream.decode(into: UnsafeMutableBufferPointer(rebasing: bytes[start...]), stride: stride)
-      } catch {
-        failure = error
-      }
-    }
-    if let failure { throw failure }
-  }
-
-  private mutating func clear(_ frame: WebPContainer.Frame) {
-    let picture = frame.bitstream.size
-    bytes.withUnsafeMutableBufferPointer { bytes in
-      for row in frame.y..<frame.y + picture.height {
-        let start = (row * size.width + frame.x) * 4
-        bytes[start..<start + picture.width * 4].update(repeating: 0)
-      }
-    }
-  }
-
-  private mutating func blend(_ picture: PixelBuffer, x: Int, y: Int) {
-    let width = picture.size.width
-    bytes.withUnsafeMutableBytes { canvas in
-      picture.bytes.withUnsafeBytes { picture in
-        for row in 0..<picture.count / (width * 4) {
-          let start = ((y + row) * size.width + x) * 4
-          for column in 0..<width {
-            let source = picture.loadUnaligned(fromByteOffset: (row * width + column) * 4, as: SIMD4<UInt8>.self)
-            guard source.w > 0 else { continue }
-            let offset = start + column * 4
-            let below = canvas.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt8>.self)
-            canvas.storeBytes(of: Self.blend(source, over: below), toByteOffset: offset, as: SIMD4<UInt8>.self)
-          }
-        }
+    begin(frame.area, disposal: frame.isDisposed ? .fill(0) : .keep)
+    draw(picture) { row, source in
+      guard frame.isBlended, !isFirst else { return row.copyMemory(from: source) }
+      for offset in stride(from: 0, to: row.count, by: 4) {
+        let above = source.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt8>.self)
+        guard above.w > 0 else { continue }
+        let below = row.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt8>.self)
+        row.storeBytes(of: Self.blend(above, over: below), toByteOffset: offset, as: SIMD4<UInt8>.self)
       }
     }
   }

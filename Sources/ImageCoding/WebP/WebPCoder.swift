@@ -12,7 +12,7 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
   /// Reads the RIFF header, the first chunk and the other available ones. The orientation follows the picture, so a prefix may lack
   /// it.
   package func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    ImageHeader(try WebPHeader(prefix, isComplete: isComplete), isComplete: isComplete)
+    try WebPHeader(prefix, isComplete: isComplete).image
   }
 
   package func statedBytes(_ prefix: UnsafeRawBufferPointer) -> Int? {
@@ -27,7 +27,7 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
   ) throws(ImageError) -> DecodedImage {
     let parts = try WebPHeader(bytes, isComplete: true)
     try parts.check(limits)
-    let header = ImageHeader(parts, isComplete: true)
+    let header = parts.image
     let size = options.decodedSize(of: header.displaySize)
     guard parts.isAnimated else {
       // The decoded pixels and their rotated copy.
@@ -35,8 +35,8 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
       return try limits.spending(memory) { () throws(ImageError) in try still(bytes, header: header, size: size) }
     }
     let kept = options.firstFrameOnly ? 1 : header.frames
-    // The canvas, a frame to blend, the rotated canvas, and the frames that are kept.
-    let canvases = 1 + (kept > 1 ? 1 : 0) + (header.orientation == 1 ? 0 : 1)
+    // The canvas, a frame, the rotated canvas, and the frames that are kept.
+    let canvases = 2 + (header.orientation == 1 ? 0 : 1)
     let memory = parts.workingBytes + header.size.pixels * canvases * 4 + kept * size.pixels * 4
     return try limits.spending(memory) { () throws(ImageError) in
       try animation(bytes, header: header, size: size, keepsFirstOnly: options.firstFrameOnly, limits: limits)
@@ -63,11 +63,11 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
   ) throws(ImageError) -> DecodedImage {
     let deadline = DecodingDeadline(limits)
     let container = try WebPContainer(bytes)
-    var canvas = WebPCanvas(size: header.size)
+    var canvas = AnimationCanvas(size: header.size)
     var frames: [DecodedImage.Frame] = []
     try container.forEachFrame { frame throws(ImageError) in
       try deadline.check()
-      try canvas.draw(frame)
+      try canvas.draw(frame, isFirst: frames.isEmpty)
       frames.append(
         DecodedImage.Frame(
           pixels: canvas.pixels.upright(orientation: header.orientation).reduced(to: size),
@@ -95,7 +95,7 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
         return true
       }
     }
-    return ImageProof(header: ImageHeader(parts, isComplete: true))
+    return ImageProof(header: parts.image)
   }
 
   package func canEncode(_ format: ImageFormat) -> Bool { format == .webp }
@@ -122,31 +122,13 @@ extension WebPHeader {
   /// Throws if the file exceeds the limits, before memory is allocated.
   func check(_ limits: DecodingLimits) throws(ImageError) {
     try limits.check(size)
-    try limits.check(frames: frames)
+    try limits.check(frames: image.frames)
     guard chunks > limits.maximumChunks else { return }
     throw .undecodable("the WebP file has \(chunks) chunks, but \(limits.maximumChunks) are allowed")
   }
 
   /// The maximum memory that libwebp allocates for a picture of the canvas's size, besides its pixels.
   var workingBytes: Int {
-    WebPBitstream.workingBytes(size, isOpaqueLossy: colorSpace == .ycbcr && !hasAlpha && !isAnimated)
-  }
-}
-
-extension ImageHeader {
-  init(_ header: WebPHeader, isComplete: Bool) {
-    self.init(
-      format: .webp,
-      size: header.size,
-      frames: header.frames,
-      isAnimated: isComplete ? header.frames > 1 : header.isAnimated,
-      hasAlpha: header.hasAlpha,
-      orientation: header.exif.orientation ?? 1,
-      colorSpace: header.colorSpace,
-      profile: header.profile,
-      hasPosition: header.exif.hasPosition,
-      dpi: header.exif.dpi
-    )
-    add(header.exif)
+    WebPBitstream.workingBytes(size, isOpaqueLossy: image.colorSpace == .ycbcr && !image.hasAlpha && !isAnimated)
   }
 }

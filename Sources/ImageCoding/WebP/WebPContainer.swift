@@ -6,9 +6,8 @@ struct WebPContainer: ~Copyable {
   /// A picture and its properties in an animation.
   struct Frame {
     var bitstream: WebPBitstream
-    /// The position on the canvas; the whole picture is inside.
-    var x: Int
-    var y: Int
+    /// On the canvas, inside of which it is.
+    var area: PixelRectangle
     var milliseconds: Int
     /// Whether it is blended with the canvas rather than replacing it.
     var isBlended: Bool
@@ -78,8 +77,7 @@ extension WebPContainer.Frame {
       UnsafeRawBufferPointer(start: frame.fragment.bytes, count: frame.fragment.size),
       size: ImageSize(width: Int(frame.width), height: Int(frame.height))
     )
-    x = Int(frame.x_offset)
-    y = Int(frame.y_offset)
+    area = PixelRectangle(x: Int(frame.x_offset), y: Int(frame.y_offset), width: Int(frame.width), height: Int(frame.height))
     milliseconds = Int(frame.duration)
     isBlended = frame.blend_method == WEBP_MUX_BLEND
     isDisposed = frame.dispose_method == WEBP_MUX_DISPOSE_BACKGROUND

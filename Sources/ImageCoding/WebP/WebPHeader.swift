@@ -2,15 +2,10 @@ import Base
 
 /// The header of a WebP: the RIFF container, its first chunk, and other chunks as far as available (RFC 9649, section 2).
 struct WebPHeader {
-  private(set) var size = ImageSize(width: 0, height: 0)
-  private(set) var hasAlpha = false
-  /// The number of pictures found, at least 1.
-  private(set) var frames = 1
+  private(set) var image = ImageHeader(.webp)
   /// Whether the file has the animation flag, even with only one frame.
   private(set) var isAnimated = false
-  private(set) var colorSpace: ImageHeader.ColorSpace?
-  private(set) var exif = EXIF()
-  private(set) var profile: ICCProfile?
+  private var exif = EXIF()
   /// The number of chunks found in the container.
   private(set) var chunks = 1
   private let file: UnsafeRawBufferPointer
@@ -37,14 +32,19 @@ struct WebPHeader {
     } else {
       throw .undecodable("the WebP file's first chunk isn't VP8, VP8L or VP8X")
     }
+    image.isAnimated = isComplete ? image.frames > 1 : isAnimated
+    image.orientation = exif.orientation ?? 1
+    image.add(exif)
   }
+
+  var size: ImageSize { image.size }
 
   /// A key frame's tag, start code, and two 14-bit numbers, each with two bits of scale above it (RFC 6386, section 9.1).
   private mutating func readLossy(at offset: Int) throws(ImageError) {
     guard bytes.bigEndian16(at: offset + 3) == 0x9D01, bytes.byte(at: offset + 5) == 0x2A,
       let width = bytes.littleEndian16(at: offset + 6), let height = bytes.littleEndian16(at: offset + 8)
     else { throw .undecodable("the WebP file's VP8 chunk doesn't start with a key frame") }
-    colorSpace = .ycbcr
+    image.colorSpace = .ycbcr
     try setSize(width: width & 0x3FFF, height: height & 0x3FFF)
   }
 
@@ -53,8 +53,8 @@ struct WebPHeader {
     guard bytes.byte(at: offset) == 0x2F, let bits = bytes.littleEndian32(at: offset + 1) else {
       throw .undecodable("the WebP file's VP8L chunk doesn't start with its signature")
     }
-    colorSpace = .rgb
-    hasAlpha = bits >> 28 & 1 == 1
+    image.colorSpace = .rgb
+    image.hasAlpha = bits >> 28 & 1 == 1
     try setSize(width: (bits & 0x3FFF) + 1, height: (bits >> 14 & 0x3FFF) + 1)
   }
 
@@ -63,12 +63,12 @@ struct WebPHeader {
     guard let flags = bytes.byte(at: offset), let width = bytes.littleEndian24(at: offset + 4),
       let height = bytes.littleEndian24(at: offset + 7)
     else { throw .undecodable("the WebP file's VP8X chunk is truncated") }
-    hasAlpha = flags & 0x10 != 0
+    image.hasAlpha = flags & 0x10 != 0
     isAnimated = flags & 0x02 != 0
     try setSize(width: width + 1, height: height + 1)
     let pictures = walkChunks(end: end)
     guard pictures > 0 || !isComplete else { throw .undecodable("the WebP file has no image data") }
-    frames = max(1, isAnimated ? pictures : min(pictures, 1))
+    image.frames = max(1, isAnimated ? pictures : min(pictures, 1))
   }
 
   /// Reads the chunks that begin before `end`, and returns the number of those with a picture.
@@ -80,12 +80,12 @@ struct WebPHeader {
       if offset > 12 { chunks += 1 }
       if isAnimated, bytes.matches("ANMF", at: offset) {
         pictures += 1
-        colorSpace = colorSpace ?? colorSpaceOfFrame(at: data.lowerBound + 16)
+        image.colorSpace = image.colorSpace ?? colorSpaceOfFrame(at: data.lowerBound + 16)
       } else if !isAnimated, let space = colorSpace(ofChunkAt: offset) {
         pictures += 1
-        colorSpace = colorSpace ?? space
+        image.colorSpace = image.colorSpace ?? space
       } else if bytes.matches("ICCP", at: offset) {
-        profile = profile ?? ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[data]))
+        image.profile = image.profile ?? ICCProfile(data: UnsafeRawBufferPointer(rebasing: file[data]))
       } else if bytes.matches("EXIF", at: offset) {
         exif = EXIF(tiff: bytes, data)
       }
@@ -108,6 +108,6 @@ struct WebPHeader {
 
   private mutating func setSize(width: Int, height: Int) throws(ImageError) {
     guard width > 0, height > 0 else { throw .undecodable("a WebP image of \(width) x \(height) pixels") }
-    size = ImageSize(width: width, height: height)
+    image.size = ImageSize(width: width, height: height)
   }
 }

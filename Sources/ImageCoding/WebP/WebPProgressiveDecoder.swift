@@ -34,17 +34,16 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
 
   func image() throws(ImageError) -> DecodedImage? {
     guard let header else { return nil }
-    let image = ImageHeader(header, isComplete: false)
-    let orientation = image.orientation
+    let orientation = header.image.orientation
     if let rows, rows.count > shownRows || rows.count > 0 && orientation != shownOrientation {
       (shownRows, shownOrientation) = (rows.count, orientation)
       let pixels = try limits.spending(header.size.pixels * 8) { () throws(ImageError) in
         rows.pixels.upright(orientation: orientation)
       }
-      return DecodedImage(header: image, pixels: pixels)
+      return DecodedImage(header: header.image, pixels: pixels)
     }
     defer { unseen = nil }
-    return unseen.map { DecodedImage(header: image, pixels: $0) }
+    return unseen.map { DecodedImage(header: header.image, pixels: $0) }
   }
 
   /// False if the header isn't complete.
@@ -69,8 +68,8 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
     try container.withFirstWholeFrame { frame throws(ImageError) in
       hasShownFrame = true
       unseen = try limits.spending(header.workingBytes + header.size.pixels * 8) { () throws(ImageError) in
-        var canvas = WebPCanvas(size: header.size)
-        try canvas.draw(frame)
+        var canvas = AnimationCanvas(size: header.size)
+        try canvas.draw(frame, isFirst: true)
         return canvas.pixels
       }
     }
