@@ -13,8 +13,7 @@ import Testing
   @Test func `fields may contain quotes, delimiters and newlines`() throws {
     let rows = [
       "title,url,note\r", "\"a, \"\"b\"\"\r", "c\",https://a.com/1,x\r", "27\" screen,\" https://a.com/2 \",\"\n\n\"",
-      ",\"https://a.com/\"\"3\"\"\",\r",
-      "\r", ",https://a.com/4,",
+      ",\"https://a.com/\"\"3\"\"\",\r", "\r", ",https://a.com/4,",
     ]
     let result = try read("\u{feff}" + rows.joined(separator: "\n"))
     #expect(result.urls == ["https://a.com/1", "https://a.com/2", "https://a.com/%223%22", "https://a.com/4"])
@@ -60,12 +59,10 @@ import Testing
     #expect(result.problems.map { $0 != nil } == [true, false])
   }
 
-  @Test(
-    arguments: [
-      ("", 1, "empty"), ("a,b\n1,2\n", 1, "'url'"), ("\r\nURL\nx\n", 2, "'url'"), ("url,url\n", 1, "more than once"),
-      ("\"url\n", 1, "quote"),
-    ]
-  )
+  @Test(arguments: [
+    ("", 1, "empty"), ("a,b\n1,2\n", 1, "'url'"), ("\r\nURL\nx\n", 2, "'url'"), ("url,url\n", 1, "more than once"),
+    ("\"url\n", 1, "quote"),
+  ])
   func `a file whose header lacks the column isn't read`(_ text: String, line: UInt64, word: String) throws {
     let error = #expect(throws: ListError.self) { try read(text) }
     #expect(error?.line == line)

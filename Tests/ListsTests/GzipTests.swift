@@ -10,9 +10,7 @@ import Testing
   private let urls = (1...5000).map { "https://images.example.com/\($0 &* 2_654_435_761 % 1_000_003)/\($0).jpg" }
   private var text: String { urls.joined(separator: "\n") + "\n" }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func `concatenated members and padding are read`(
-    order: EntryOrder
-  ) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `concatenated members and padding are read`(order: EntryOrder) throws {
     let bytes = try gzip("https://a.com/1\nhttps://a.c") + gzip("") + gzip("om/2\n") + [UInt8](repeating: 0, count: 1000)
     let result = try readAll([directory.manifest(bytes: bytes, name: "list.txt.gz")], order: order)
     #expect(Set(result.urls) == ["https://a.com/1", "https://a.com/2"])

@@ -64,9 +64,7 @@ import Testing
     #expect(try fingerprint([filtered]) == fingerprint(Self.lines))
   }
 
-  @Test(arguments: Shard.Rule.allCases) func `different entries have different fingerprints`(
-    rule: Shard.Rule
-  ) throws {
+  @Test(arguments: Shard.Rule.allCases) func `different entries have different fingerprints`(rule: Shard.Rule) throws {
     let expected = try fingerprint(Self.lines, by: rule)
     for (place, line) in [
       // On the same host; another bad line; the bad line elsewhere; and one fewer, which occurs twice.
@@ -81,9 +79,7 @@ import Testing
     #expect(try fingerprint([one, one], by: rule) != fingerprint([two, two], by: rule))
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func `a list not read to its end has no fingerprint`(
-    order: EntryOrder
-  ) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `a list not read to its end has no fingerprint`(order: EntryOrder) throws {
     let text = (0..<5000).map { "https://a.com/\($0 * 7919).jpg\n" }.joined()
     let cut = directory.manifest(bytes: try gzip(text).dropLast(9000), name: "list.txt.gz")
     let result = try readAll([cut], order: order, shard: Shard(index: 1, count: 2, by: .url))

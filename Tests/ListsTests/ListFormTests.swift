@@ -38,8 +38,7 @@ import Testing
     ("syslog", "<134>1 2026-11-21T09:00:00Z web nginx - - - hello world\n"),
     ("table", "https://a.com/1.jpg\tone\t640\nhttps://a.com/2.jpg\ttwo\t640\n"),
     ("csv", "https://a.com/1.jpg,one,640\nhttps://a.com/2.jpg,two,640\n"),
-    ("ids", "7,https://a.com/1.jpg\n8,https://a.com/2.jpg\n"),
-    ("header", "name;image\none;/1.jpg\ntwo;/2.jpg\n"),
+    ("ids", "7,https://a.com/1.jpg\n8,https://a.com/2.jpg\n"), ("header", "name;image\none;/1.jpg\ntwo;/2.jpg\n"),
     ("json", #"{"items": [{"src": "/a.jpg"}], "more": [{"src": "/b.jpg"}]}"#),
     ("svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>"),
     ("xml", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"),
@@ -218,15 +217,13 @@ import Testing
 
   // MARK: JSON, CSV and encodings
 
-  @Test(
-    arguments: [
-      #"["/1.jpg", "https://a.com/2.jpg"]"#, "[\n  \"/1.jpg\",\n  \"/2.jpg\"\n]\n",
-      #"[{"url": "/1.jpg"}, {"url": "/2.jpg", "x": [1]}]"#,
-      "{\n  \"count\": 2,\n  \"errors\": [],\n  \"images\": [\n    {\"url\": \"/1.jpg\"},\n    {\"url\": \"/2.jpg\"}\n  ]\n}",
-      #"{"data": {"images": ["/1.jpg", "/2.jpg"]}}"#, "{\n  \"url\": \"/1.jpg\"\n}\n{\n  \"url\": \"/2.jpg\"\n}\n",
-      "\"/1.jpg\"\n\"/2.jpg\"\n", "{\"url\": \"/1.jpg\"}\n{\"url\": \"/2.jpg\"}",
-    ]
-  )
+  @Test(arguments: [
+    #"["/1.jpg", "https://a.com/2.jpg"]"#, "[\n  \"/1.jpg\",\n  \"/2.jpg\"\n]\n",
+    #"[{"url": "/1.jpg"}, {"url": "/2.jpg", "x": [1]}]"#,
+    "{\n  \"count\": 2,\n  \"errors\": [],\n  \"images\": [\n    {\"url\": \"/1.jpg\"},\n    {\"url\": \"/2.jpg\"}\n  ]\n}",
+    #"{"data": {"images": ["/1.jpg", "/2.jpg"]}}"#, "{\n  \"url\": \"/1.jpg\"\n}\n{\n  \"url\": \"/2.jpg\"\n}\n",
+    "\"/1.jpg\"\n\"/2.jpg\"\n", "{\"url\": \"/1.jpg\"}\n{\"url\": \"/2.jpg\"}",
+  ])
   func `a JSON document is read`(_ text: String) throws {
     for name in ["list", "list.json", "list.jsonl"] {
       let result = try read(text, name: name)
@@ -249,16 +246,14 @@ import Testing
     expectGolden(cut.failure?.message)
   }
 
-  @Test(
-    arguments: [
-      ("list.csv", "title;url\n\"a; b\";https://a.com/1.jpg\n"), ("list.csv", "title\turl\na, b\thttps://a.com/1.jpg\n"),
-      ("list.csv", "sep=;\r\ntitle;url\r\na;https://a.com/1.jpg\r\n"),
-      ("list.csv", "\u{feff}\"sep=\t\"\ntitle\turl\na\thttps://a.com/1.jpg\n"),
-      ("list.csv", "url\nhttps://a.com/1.jpg\n"), ("list", "sep=;\nurl;title\nhttps://a.com/1.jpg;x\n"),
-      ("list", "url,title\nhttps://a.com/1.jpg,\"a, b\"\n"), ("list.txt", "title|url\nx|https://a.com/1.jpg\n"),
-      ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"),
-    ]
-  )
+  @Test(arguments: [
+    ("list.csv", "title;url\n\"a; b\";https://a.com/1.jpg\n"), ("list.csv", "title\turl\na, b\thttps://a.com/1.jpg\n"),
+    ("list.csv", "sep=;\r\ntitle;url\r\na;https://a.com/1.jpg\r\n"),
+    ("list.csv", "\u{feff}\"sep=\t\"\ntitle\turl\na\thttps://a.com/1.jpg\n"),
+    ("list.csv", "url\nhttps://a.com/1.jpg\n"), ("list", "sep=;\nurl;title\nhttps://a.com/1.jpg;x\n"),
+    ("list", "url,title\nhttps://a.com/1.jpg,\"a, b\"\n"), ("list.txt", "title|url\nx|https://a.com/1.jpg\n"),
+    ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"),
+  ])
   func `the header of a table shows its delimiter`(_ name: String, text: String) throws {
     let result = try read(text, name: name)
     #expect(result.urls == ["https://a.com/1.jpg"], "\(result)")

@@ -70,11 +70,7 @@ import Testing
   }
 
   @Test func `a missing spool folder is reported`() throws {
-    let reader = try ListReader(
-      [directory.manifest("https://a.com/1\n")],
-      order: .lifo,
-      spoolDirectory: directory.file("none")
-    )
+    let reader = try ListReader([directory.manifest("https://a.com/1\n")], order: .lifo, spoolDirectory: directory.file("none"))
     var batch = EntryBatch()
     #expect(throws: ListError.self) { try reader.next(&batch, maximum: 1) }
   }

@@ -13,16 +13,12 @@ import Testing
   }
 
   /// Computed by a C program from the definition in ``Shard``.
-  @Test(
-    arguments: [
-      ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
-      ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
-      ("http://a.example:8080/", [1, 1, 3, 3, 3, 566, 63_670]),
-      ("img.example.com", [1, 2, 2, 2, 6, 978, 36_493]),
-      ("a.example:8080", [1, 2, 2, 2, 2, 757, 757]),
-      ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
-    ]
-  )
+  @Test(arguments: [
+    ("https://img.example.com/hero.jpg", [1, 2, 2, 2, 2, 419, 16_854]),
+    ("https://img.example.com/hero.jpg?w=400", [1, 1, 1, 1, 1, 748, 11_807]),
+    ("http://a.example:8080/", [1, 1, 3, 3, 3, 566, 63_670]), ("img.example.com", [1, 2, 2, 2, 6, 978, 36_493]),
+    ("a.example:8080", [1, 2, 2, 2, 2, 757, 757]), ("urls/hero.txt:17", [1, 1, 1, 1, 1, 526, 56_427]),
+  ])
   func `every machine computes the same shards`(text: String, owners: [Int]) {
     for (count, expected) in zip([1, 2, 3, 5, 6, 1000], owners) { #expect(owner(text, of: count) == [expected]) }
     Array(text.utf8).withUnsafeBytes { bytes in
@@ -57,9 +53,7 @@ import Testing
     )
   }
 
-  @Test(arguments: Shard.Rule.allCases) func `a URL's shard is the one that owns it`(
-    rule: Shard.Rule
-  ) throws {
+  @Test(arguments: Shard.Rule.allCases) func `a URL's shard is the one that owns it`(rule: Shard.Rule) throws {
     for number in 0..<200 {
       let url = try BaseURL("HTTP://h\(number % 40).Example:8080/a b/\(number).jpg#top")
       let owners = url.bytes.withUnsafeBytes { bytes in

@@ -101,9 +101,7 @@ import Testing
     #expect(owners.count > 5 && owners.values.allSatisfy { $0.count == 1 } && Set(owners.values.joined()).count > 1)
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func `the limit applies to all shards together`(
-    order: EntryOrder
-  ) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `the limit applies to all shards together`(order: EntryOrder) throws {
     var list = directory.manifest((0..<100).map { "https://a.com/\($0).jpg\nbad \($0)\n" }.joined())
     list.limit = 30
     let whole = try readAll([list], order: order)

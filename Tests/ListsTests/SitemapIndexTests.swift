@@ -17,13 +17,10 @@ import Testing
 
   private func fetched(_ url: String) throws -> URLList { URLList(.url(try BaseURL(url)), name: maskingCredentials(url)) }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func `indexes are followed depth first`(
-    order: EntryOrder
-  ) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `indexes are followed depth first`(order: EntryOrder) throws {
     let fetcher = FakeFetcher([
       "https://a.com/index.xml": .text(index(["https://a.com/1.xml", "two/index.xml", "/3.xml.gz", "https://a.com/4.txt"])),
-      "https://a.com/1.xml": .text(urlset("1a", "1b")),
-      "https://a.com/two/index.xml": .text(index(["a.xml", "b.xml"])),
+      "https://a.com/1.xml": .text(urlset("1a", "1b")), "https://a.com/two/index.xml": .text(index(["a.xml", "b.xml"])),
       "https://a.com/two/a.xml": .text(urlset("2a")),
       "https://a.com/two/b.xml": .text("<urlset><url><loc>//i.com/2b.jpg</loc></url></urlset>"),
       "https://a.com/3.xml.gz": .bytes(try gzip(urlset("3"))),

@@ -143,9 +143,7 @@ private let opening = """
     #expect(try readAll([directory.manifest(bytes: bytes, name: "sitemap.xml")]).urls == ["https://a.com/1.jpg"])
   }
 
-  @Test(arguments: [EntryOrder.fifo, .lifo]) func `entries before a break are returned`(
-    order: EntryOrder
-  ) throws {
+  @Test(arguments: [EntryOrder.fifo, .lifo]) func `entries before a break are returned`(order: EntryOrder) throws {
     let good = (1...3000).map { "<url><loc>https://a.com/\($0).jpg</loc></url>\n" }.joined()
     for end in ["<url><loc>https://a.com/cut", "</url>", "<url><loc>https://a.com/&bad;.jpg</loc></url></urlset>"] {
       let manifest = directory.manifest(opening + good + end, name: "broken.xml")
@@ -157,14 +155,12 @@ private let opening = """
     }
   }
 
-  @Test(
-    arguments: [
-      "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
-      "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
-      "<!DOCTYPE urlset [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/x.dtd\"> %p;]>",
-      "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
-    ]
-  )
+  @Test(arguments: [
+    "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\">]>",
+    "<!DOCTYPE urlset [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;&a;\">]>",
+    "<!DOCTYPE urlset [<!ENTITY % p SYSTEM \"http://127.0.0.1:9/x.dtd\"> %p;]>",
+    "<!DOCTYPE urlset [<!NOTATION n SYSTEM \"n\"><!ENTITY u SYSTEM \"u\" NDATA n>]>",
+  ])
   func `entities are rejected`(declaration: String) throws {
     let text = "<?xml version=\"1.0\"?>\n\(declaration)\n<urlset><url><loc>https://a.com/&x;.jpg</loc></url></urlset>"
     let error = #expect(throws: ListError.self) { try read(text) }
@@ -219,15 +215,13 @@ private let opening = """
     #expect(crowded.failure?.message.contains("10000 locations") == true)
   }
 
-  @Test(
-    arguments: [
-      ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
-      ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
-      ("2026-11-20T11:30:00-01:00", true), ("2026-11-20", true), ("2026-11-19", false), ("2026-11", true), ("2026-10", false),
-      ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
-      ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
-    ]
-  ) func `newer-than keeps only later entries`(lastModified: String, isTaken: Bool) throws {
+  @Test(arguments: [
+    ("2026-11-21T09:00:00Z", true), ("2026-11-20T12:00:00.001Z", true), ("2026-11-20T12:00:00.000Z", false),
+    ("2026-11-20T11:59Z", false), ("2026-11-20T12:00Z", true), ("2026-11-20T12:30:00+01:00", false),
+    ("2026-11-20T11:30:00-01:00", true), ("2026-11-20", true), ("2026-11-19", false), ("2026-11", true), ("2026-10", false),
+    ("2026", true), ("2025", false), ("2026-11-20T13:00:00", true), ("2026-11-20 11:00:00", false), (" 2024-02-29 ", false),
+    ("2026-02-30", true), ("yesterday", true), ("", true), ("2026-13", true),
+  ]) func `newer-than keeps only later entries`(lastModified: String, isTaken: Bool) throws {
     let text = urlset("<url><loc>https://a.com/1.jpg</loc><lastmod>\(lastModified)</lastmod></url>")
     // 2026-11-20T12:00:00Z
     let result = try read(text) { $0.newerThan = Timestamp(milliseconds: 1_795_176_000_000) }

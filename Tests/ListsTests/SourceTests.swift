@@ -65,10 +65,7 @@ import Testing
     #expect(try !reader.next(&batch, maximum: 10))
   }
 
-  @Test(
-    arguments: [EntryOrder.fifo, .lifo],
-    [URLList.Format.text, .csv, .jsonl, .sitemap]
-  )
+  @Test(arguments: [EntryOrder.fifo, .lifo], [URLList.Format.text, .csv, .jsonl, .sitemap])
   func `a pipe read byte by byte gives the same entries`(order: EntryOrder, format: URLList.Format) throws {
     let text =
       switch format {

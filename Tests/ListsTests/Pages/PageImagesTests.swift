@@ -6,8 +6,7 @@ import Testing
 @Suite struct PageImagesTests {
   @Test(
     arguments: [
-      ("<img src=a.png>", ["img src /news/a.png"]),
-      ("<image src=a.png>", ["img src /news/a.png"]),
+      ("<img src=a.png>", ["img src /news/a.png"]), ("<image src=a.png>", ["img src /news/a.png"]),
       ("<img src=a.png src=b.png SRCSET='c.png 2x'>", ["img src /news/a.png", "img srcset /news/c.png"]),
       ("<img loading=lazy src=/a.png><img>", ["img src /a.png"]),
       (
@@ -71,8 +70,7 @@ import Testing
         "<img data-bg='url(e.jpg)' data-background=f.jpg><div data-bgset='a.jpg 400w, b.jpg 800w [--small] | c.jpg'></div><picture><source data-srcset='d.jpg 2x'></picture>",
         [
           "style data-bg /news/e.jpg", "img data-background /news/f.jpg", "div data-bgset /news/a.jpg",
-          "div data-bgset /news/b.jpg", "div data-bgset /news/c.jpg",
-          "source data-srcset /news/d.jpg",
+          "div data-bgset /news/b.jpg", "div data-bgset /news/c.jpg", "source data-srcset /news/d.jpg",
         ]
       ),
       (
@@ -168,8 +166,7 @@ import Testing
       ("///b.com/a.png", "https://b.com/a.png"), ("?x", "/news/today.html?x"), ("../a.png#b", "/a.png"),
       ("a&amp;b.png?c&copy=1&eacute;", "/news/a&b.png?c&copy=1%C3%A9"), ("HTTPS://WWW.example.com/a.png", "/a.png"),
       ("é.png", "/news/%C3%A9.png"), ("a:b.png", nil), ("data:image/png;base64,AA==", nil), ("blob:x", nil), ("#a", nil),
-      ("", nil),
-      ("javascript:a.png", nil), ("about:blank", nil), (" ", nil), ("./a:b.png", "/news/a:b.png"),
+      ("", nil), ("javascript:a.png", nil), ("about:blank", nil), (" ", nil), ("./a:b.png", "/news/a:b.png"),
     ] as [(String, String?)]
   )
   func `URLs are resolved as browsers do`(written: String, expected: String?) {
@@ -248,13 +245,10 @@ import Testing
     #expect(page("<frameset><frame src=a.html></frameset>").linkURLs == ["/news/a.html"])
   }
 
-  @Test(
-    arguments: [
-      ("0;url=/a", ["/a"]), ("3 , /a", ["/a"]), ("0; url = \"/a b\" c", ["/a%20b"]), ("1.5 url=/a", ["/a"]), ("5", []),
-      ("url=/no", []),
-      ("0;", []), ("0;url='/a", ["/a"]), ("0;urlish", ["/news/urlish"]), ("x;url=/no", []),
-    ]
-  )
+  @Test(arguments: [
+    ("0;url=/a", ["/a"]), ("3 , /a", ["/a"]), ("0; url = \"/a b\" c", ["/a%20b"]), ("1.5 url=/a", ["/a"]), ("5", []),
+    ("url=/no", []), ("0;", []), ("0;url='/a", ["/a"]), ("0;urlish", ["/news/urlish"]), ("x;url=/no", []),
+  ])
   func `the URL of a refresh is found`(content: String, expected: [String]) {
     let escaped = content.replacing("\"", with: "&quot;")
     #expect(page("<meta http-equiv=refresh content=\"\(escaped)\">").linkURLs == expected)

@@ -15,14 +15,11 @@ import Testing
 
   private static let image = "<img src=last.png>"
 
-  @Test(
-    arguments: [
-      "<div>", "<b>", "<a>", "<font>", "<table>", "<span>", "<p>", "<ul>", "<button>", "<svg>", "<math><mi>", "<object>",
-      "<div><table><td><b>", "<b><p></b>", "<a><p>", "<table><b>", "<table><b>x", "<li>x", "<select><option>", "</p>", "<dl><dd>",
-      "<ruby><rt>",
-      "<i><div></i>", "<nobr>", "<b></div><div>x",
-    ]
-  )
+  @Test(arguments: [
+    "<div>", "<b>", "<a>", "<font>", "<table>", "<span>", "<p>", "<ul>", "<button>", "<svg>", "<math><mi>", "<object>",
+    "<div><table><td><b>", "<b><p></b>", "<a><p>", "<table><b>", "<table><b>x", "<li>x", "<select><option>", "</p>", "<dl><dd>",
+    "<ruby><rt>", "<i><div></i>", "<nobr>", "<b></div><div>x",
+  ])
   func `a page of nested tags ends with its last image`(tags: String) async {
     let result = await onSmallStack { page(String(repeating: tags, count: (256 << 10) / tags.utf8.count) + Self.image) }
     #expect(result.urls == ["/news/last.png"])

@@ -48,9 +48,7 @@ import Testing
     }
     let fetcher = FakeFetcher([
       "https://a.com/": links("0", "/1", "/2#part", "/private/x", "https://b.com/", "mailto:a@b.c"),
-      "https://a.com/1": links("1", "/", "/3"),
-      "https://a.com/2": links("2", "/1"),
-      "https://a.com/3": links("3", "/4"),
+      "https://a.com/1": links("1", "/", "/3"), "https://a.com/2": links("2", "/1"), "https://a.com/3": links("3", "/4"),
       "https://a.com/4": links("4"),
     ])
     let result = try readAll(

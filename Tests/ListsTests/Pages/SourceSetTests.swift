@@ -32,8 +32,7 @@ import Testing
     arguments: [
       ("1x", "1.0x"), ("1.5x", "1.5x"), (".5x", "0.5x"), ("1e1x", "10.0x"), ("-0x", "-0.0x"), ("0x", "0.0x"), ("-1x", nil),
       ("+1x", nil), ("1.x", nil), ("1e400x", nil), ("Infinityx", nil), ("NaNx", nil), ("0x1x", nil), ("1X", nil), ("1", nil),
-      ("x", nil),
-      ("1w", "1w"), ("0w", nil), ("-1w", nil), ("+1w", nil), ("1.0w", nil), ("1e3w", nil), ("w", nil), ("1W", nil),
+      ("x", nil), ("1w", "1w"), ("0w", nil), ("-1w", nil), ("+1w", nil), ("1.0w", nil), ("1e3w", nil), ("w", nil), ("1W", nil),
       ("1w 1h", "1w"), ("1h 1w", "1w"), ("1h", nil), ("1w 0h", nil), ("1w -1h", nil), ("1w 1w", nil), ("1w 1x", nil),
       ("1x 1w", nil), ("1x 1x", nil), ("1x 1h", nil), ("1w 1h 1h", nil), ("1w 1h 1x", nil), ("1y", nil), ("1w x", nil),
       ("99999999999w", "4294967295w"),

@@ -26,8 +26,7 @@ import Testing
         ["1).png", "2.png", "3.png", "4.png"]
       ),
       ("a { b: url(no .png); c: url(no'.png); d: url(no(.png); e: url(1.png) }", ["1.png"]),
-      ("a { b: url('no.png\n); c: url(1.png) ", ["1.png"]),
-      ("a { b: url( 1.png", ["1.png"]), ("a { b: url('1.png", ["1.png"]),
+      ("a { b: url('no.png\n); c: url(1.png) ", ["1.png"]), ("a { b: url( 1.png", ["1.png"]), ("a { b: url('1.png", ["1.png"]),
       ("a { b: url() url('') url(data:x) url(1.png) }", ["1.png"]),
       ("url(no.png) { b: c } d { e: url(1.png) }", ["1.png"]), ("} a { b: url(1.png) }", ["1.png"]),
       ("a { b: foo(; } c { d: url(1.png) }", ["1.png"]), ("a { b: [ url(1.png) ] ( { url(2.png) } ) }", ["1.png", "2.png"]),

@@ -13,9 +13,7 @@ import Testing
     return try #require(try readAll([manifest]).entries.first)
   }
 
-  @Test(
-    arguments: ["", "/unsafe", "/insecure"]
-  )
+  @Test(arguments: ["", "/unsafe", "/insecure"])
   func `imgproxy's signature is the first segment, or replaces its stand-in`(standIn: String) throws {
     // The example of the documentation.
     let path = "/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png"
@@ -32,13 +30,11 @@ import Testing
     #expect(entry.url == "https://cdn.example.com/img/oKfUtW34Dvo2BGQehJFR4Nr0_rIjOtdtzJ3QFsUcXH8\(path)?v=3")
   }
 
-  @Test(
-    arguments: [
-      ("300x200/", "8ammJH8D-7tXy6kU3lTvoXlhu4o="), ("meta/", "Ps3ORJDqxlSQ8y00T29GdNAh2CY="),
-      ("smart/", "-2NHpejRK2CyPAm61FigfQgJBxw="), ("fit-in/", "uvLnA6TJlF-Cc-L8z9pEtfasO3s="),
-      ("filters:brightness(10):contrast(20)/", "ZZtPCw-BLYN1g42Kh8xTcRs0Qls="),
-    ]
-  )
+  @Test(arguments: [
+    ("300x200/", "8ammJH8D-7tXy6kU3lTvoXlhu4o="), ("meta/", "Ps3ORJDqxlSQ8y00T29GdNAh2CY="),
+    ("smart/", "-2NHpejRK2CyPAm61FigfQgJBxw="), ("fit-in/", "uvLnA6TJlF-Cc-L8z9pEtfasO3s="),
+    ("filters:brightness(10):contrast(20)/", "ZZtPCw-BLYN1g42Kh8xTcRs0Qls="),
+  ])
   func `thumbor's signature is the first segment`(options: String, signature: String) throws {
     let path = "\(options)my.server.com/some/path/to/image.jpg"
     let signer = try URLSigner(.thumbor, key: "my-security-key")
@@ -46,15 +42,12 @@ import Testing
     #expect(try signed("https://t.example.com/unsafe/\(path)", signer).url == "https://t.example.com/\(signature)/\(path)")
   }
 
-  @Test(
-    arguments: [
-      ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/v1234/image.jpg"), ("image/upload", "--SjmNDA", "v1234/image.jpg"),
-      ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/image.jpg"),
-      ("image/authenticated", "Ai4Znfl3", "c_crop,h_20,w_10/image.jpg"),
-      ("image/fetch", "hH_YcbiS", "v1234/http://google.com/path/to/image.png"),
-      ("image/authenticated", "Uqk1a-5W", "co_red,l_text:Times_70_bold:Cool%25F0%259F%2598%258D/image.jpg"),
-    ]
-  )
+  @Test(arguments: [
+    ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/v1234/image.jpg"), ("image/upload", "--SjmNDA", "v1234/image.jpg"),
+    ("image/upload", "Ai4Znfl3", "c_crop,h_20,w_10/image.jpg"), ("image/authenticated", "Ai4Znfl3", "c_crop,h_20,w_10/image.jpg"),
+    ("image/fetch", "hH_YcbiS", "v1234/http://google.com/path/to/image.png"),
+    ("image/authenticated", "Uqk1a-5W", "co_red,l_text:Times_70_bold:Cool%25F0%259F%2598%258D/image.jpg"),
+  ])
   func `Cloudinary's signature follows the delivery type and doesn't include the version`(
     type: String,
     signature: String,

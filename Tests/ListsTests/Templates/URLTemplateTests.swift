@@ -35,16 +35,14 @@ import Testing
     #expect(result.lines == [2, 2, 2, 2, 4, 4, 4, 4])
   }
 
-  @Test(
-    arguments: [
-      ("https://c.com/{host}/{path}", "https://c.com/a.com:8443/b/%C3%A4.jpg"),
-      ("https://c.com/{path}?{query}&w=1", "https://c.com/b/%C3%A4.jpg?v=2&w=1"),
-      ("https://c.com/x?url={url-encoded}", "https://c.com/x?url=https%3A%2F%2Fa.com%3A8443%2Fb%2F%25C3%25A4.jpg%3Fv%3D2"),
-      ("https://c.com/plain/{url}", "https://c.com/plain/https://a.com:8443/b/%C3%A4.jpg?v=2"),
-      ("https://c.com/{url-base64}.webp", "https://c.com/aHR0cHM6Ly9hLmNvbTo4NDQzL2IvJUMzJUE0LmpwZz92PTI.webp"),
-      ("{url}&w=1", "https://a.com:8443/b/%C3%A4.jpg?v=2&w=1"),
-    ]
-  )
+  @Test(arguments: [
+    ("https://c.com/{host}/{path}", "https://c.com/a.com:8443/b/%C3%A4.jpg"),
+    ("https://c.com/{path}?{query}&w=1", "https://c.com/b/%C3%A4.jpg?v=2&w=1"),
+    ("https://c.com/x?url={url-encoded}", "https://c.com/x?url=https%3A%2F%2Fa.com%3A8443%2Fb%2F%25C3%25A4.jpg%3Fv%3D2"),
+    ("https://c.com/plain/{url}", "https://c.com/plain/https://a.com:8443/b/%C3%A4.jpg?v=2"),
+    ("https://c.com/{url-base64}.webp", "https://c.com/aHR0cHM6Ly9hLmNvbTo4NDQzL2IvJUMzJUE0LmpwZz92PTI.webp"),
+    ("{url}&w=1", "https://a.com:8443/b/%C3%A4.jpg?v=2&w=1"),
+  ])
   func `placeholders are parts of the entry's URL in normal form`(text: String, url: String) throws {
     #expect(try read("HTTPS://A.com:8443/x/../b/ä.jpg?v=2#top\n", try template(text)).urls == [url])
   }
@@ -144,13 +142,11 @@ import Testing
     #expect(result.urls == ["https://a.com/1.jpg?w=1"])
   }
 
-  @Test(
-    arguments: [
-      ("{url", InvalidTemplate.unclosedBrace), ("{url{host}", .unclosedBrace), ("{url}}", .unopenedBrace),
-      ("{x}", .unknownPlaceholder("x")), ("{}", .unknownPlaceholder("")), ("{URL}", .unknownPlaceholder("URL")),
-      ("{url}", .unusedVariable("w")),
-    ]
-  )
+  @Test(arguments: [
+    ("{url", InvalidTemplate.unclosedBrace), ("{url{host}", .unclosedBrace), ("{url}}", .unopenedBrace),
+    ("{x}", .unknownPlaceholder("x")), ("{}", .unknownPlaceholder("")), ("{URL}", .unknownPlaceholder("URL")),
+    ("{url}", .unusedVariable("w")),
+  ])
   func `invalid templates are rejected`(text: String, error: InvalidTemplate) {
     #expect(throws: error) { try template(text, ["w": ["1"]]) }
   }
