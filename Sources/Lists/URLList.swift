@@ -278,16 +278,18 @@ package struct ListError: Error, Sendable, Hashable, CustomStringConvertible {
   package var description: String { line.map { "\(manifest):\($0): \(message)" } ?? "\(manifest): \(message)" }
 }
 
-/// The reason why bytes couldn't be read or written; the caller adds the list's name to make a ``ListError``.
+/// The reason why a list can't be read or a file be written, without the list's name, which the caller adds to make a ``ListError``.
 struct InputError: Error {
   let message: String
+  /// The line, from 1, if the error is in one.
+  let line: UInt64?
 
-  init(_ message: String) { self.message = message }
+  init(_ message: String, line: UInt64? = nil) { (self.message, self.line) = (message, line) }
 
   /// Creates an error from `errno` after a system call failed.
   init(systemCall: String) { self.init("\(systemCall) failed: \(errorSentence())") }
 
-  func error(in list: String) -> ListError { ListError(manifest: list, message: message) }
+  func error(in list: String) -> ListError { ListError(manifest: list, line: line, message: message) }
 
   /// Calls `body`, and throws its error with the name of the list.
   @inline(__always)

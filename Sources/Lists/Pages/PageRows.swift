@@ -3,15 +3,11 @@ import Base
 /// Rows of a page or a stylesheet: the URLs of its images, then the stylesheets and pages that it names.
 final class PageRows: RowReader {
   private let buffer: InputBuffer
-  private let kind: ListFile.Kind
+  private let file: ListFile
   private let contentType: String?
   private let url: BaseURL
-  /// The URL before redirects.
-  private let named: BaseURL?
-  private let manifest: String
   private let rules: PageRules
   private let crawl: PageCrawl
-  private let followsLinks: Bool
   private typealias Image = (image: PageImage, claims: [ImageClaims])
   private static let maximumClaims = 16
 
@@ -25,30 +21,22 @@ final class PageRows: RowReader {
   private var links: ArraySlice<PageLink> = []
   private var hasBegun = false
   private var unknownStylesheets = 0
-  /// Whether a sitemap lists it.
-  private let isListed: Bool
   /// Its own URL, if it is an image that a sitemap lists without an image extension.
   private var image: InlineReader?
 
   /// The URL of a local page without a base. Its host doesn't exist (RFC 2606), and nothing of it is requested.
-  static let unknownSite = fixedURL("https://relative.invalid/")
+  static let unknownSite: BaseURL = {
+    do throws(InvalidURL) { return try BaseURL("https://relative.invalid/") } catch { fatalError("\(error)") }
+  }()
 
   /// Creates the rows of a document at `url`.
   init(_ buffer: InputBuffer, of file: ListFile, at url: BaseURL?, contentType: String?, _ rules: PageRules, _ crawl: PageCrawl) {
-    self.buffer = buffer
-    kind = file.kind
-    self.contentType = contentType
-    self.rules = rules
-    self.url = url ?? Self.unknownSite
-    named = file.url
-    manifest = file.name
-    isListed = file.isListedPage
-    self.crawl = crawl
-    followsLinks = file.depth < crawl.rules.depth
+    (self.buffer, self.file, self.contentType) = (buffer, file, contentType)
+    (self.url, self.rules, self.crawl) = (url ?? Self.unknownSite, rules, crawl)
   }
 
   /// Reads and parses the whole document.
-  func readHeader() throws(ListError) -> Bool {
+  func readHeader() throws(InputError) -> Bool {
     if found != nil { return true }
     // One byte more than is parsed shows that the rest is missing.
     reading: while text.count <= rules.limits.bytes {
@@ -58,7 +46,7 @@ final class PageRows: RowReader {
         buffer.consume(buffer.bytes.count)
       case .wouldBlock: return false
       case .none:
-        if let failure = buffer.failure { throw failure.error(in: manifest) }
+        if let failure = buffer.failure { throw failure }
         break reading
       }
     }
@@ -68,28 +56,30 @@ final class PageRows: RowReader {
     document.text.withRawBytes { text.append($0) }
     images = Self.merged(document.images, in: document.text)
     stylesheets = document.stylesheets[...]
-    if followsLinks, !document.isNoFollow { links = document.links[...] }
+    if file.depth < crawl.rules.depth, !document.isNoFollow { links = document.links[...] }
     return true
   }
 
-  private func parse(_ bytes: UnsafeRawBufferPointer) throws(ListError) -> PageDocument {
-    if kind.isPart {
-      let isWebManifest = kind == .webManifest
+  private func parse(_ bytes: UnsafeRawBufferPointer) throws(InputError) -> PageDocument {
+    if file.kind.isPart {
+      let isWebManifest = file.kind == .webManifest
       if Self.isPage(bytes, contentType: contentType) {
         let what = isWebManifest ? "web app manifest" : "stylesheet"
-        throw ListError(manifest: manifest, message: "the server sent an HTML page instead of a \(what)")
+        throw InputError("the server sent an HTML page instead of a \(what)")
       }
       return PageDocument(stylesheet: bytes, contentType: contentType, url: url, rules: rules, isWebManifest: isWebManifest)
     }
     guard let other = Self.otherContent(bytes, contentType: contentType) else {
       return PageDocument(bytes, contentType: contentType, url: url, rules: rules)
     }
-    guard kind == .page else {
-      let what = named == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
-      throw ListError(manifest: manifest, message: "\(what); name a page, or use 'urls' for images")
+    guard file.kind == .page else {
+      let what = file.url == nil ? "this is \(other), not a page" : "the server sent \(other) instead of a page"
+      throw InputError("\(what); name a page, or use 'urls' for images")
     }
     // Pages link to images and other files as a matter of course.
-    if isListed, let named, case .image = ContentSniff(prefix: bytes), named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) }) {
+    if file.isListedPage, let named = file.url, case .image = ContentSniff(prefix: bytes),
+      named.bytes.withUnsafeBytes({ crawl.isNew(image: $0) })
+    {
       image = InlineReader(named)
     }
     return PageDocument()
@@ -139,25 +129,25 @@ final class PageRows: RowReader {
     var remarks = ReadingRemarks()
     // The first limit is the error of ``checkEnd()``.
     if let found {
-      remarks.documents = Array(found.warnings(of: manifest).dropFirst(found.exceeded.isEmpty ? 0 : 1))
+      remarks.documents = Array(found.warnings(of: file.name).dropFirst(found.exceeded.isEmpty ? 0 : 1))
     }
     if unknownStylesheets > 0 {
       let sheets =
         unknownStylesheets == 1
         ? "1 stylesheet with a relative URL wasn't" : "\(unknownStylesheets) stylesheets with relative URLs weren't"
-      remarks.documents.append("\(manifest): \(sheets) read; set base-url to the page's site")
+      remarks.documents.append("\(file.name): \(sheets) read; set base-url to the page's site")
     }
     return remarks
   }
 
   /// The images of a part that wasn't read are unknown.
-  func checkEnd() throws(ListError) {
-    if let (line, sentence) = found?.loss { throw ListError(manifest: manifest, line: line, message: sentence) }
+  func checkEnd() throws(InputError) {
+    if let loss = found?.loss { throw loss }
   }
 
   func next() -> RowStep {
     if !hasBegun {
-      crawl.begin(kind.isPart ? named : nil)
+      crawl.begin(file.kind.isPart ? file.url : nil)
       hasBegun = true
     }
     if case .row(let row)? = image?.next() { return .row(row) }
@@ -165,7 +155,7 @@ final class PageRows: RowReader {
       let url = text[image.url]
       guard image.problem != nil || crawl.isNew(image: url) else { continue }
       var row = Row(url: url, line: image.line, problem: image.problem)
-      row.note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || isListed ? 0 : 1, claims: claims)
+      row.note = EntryNote(origin: image.origin, pages: crawl.readsSeveralPages || file.isListedPage ? 0 : 1, claims: claims)
       if isOfUnknownSite(url) {
         row.url = UnsafeRawBufferPointer(rebasing: url[Self.unknownSite.parts.path.lowerBound...])
         row.problem = Self.unknownProblem
@@ -192,9 +182,4 @@ extension PageRows {
     "the page is a file, so its relative URLs have no site; set base-url to it, since images aren't read as files"
 
   private func isOfUnknownSite(_ url: UnsafeRawBufferPointer) -> Bool { url.starts(with: Self.unknownSite.bytes) }
-
-  private static func fixedURL(_ text: StaticString) -> BaseURL {
-    guard let url = try? BaseURL(text.description) else { preconditionFailure("the text is a URL") }
-    return url
-  }
 }

@@ -81,8 +81,8 @@ package struct PageRemarks: Sendable {
     if !exceeded.contains(where: { $0.limit == limit }) { exceeded.append((limit, line)) }
   }
 
-  /// Returns the first limit that was exceeded, as a sentence with its line; nil if there is none.
-  var loss: (line: UInt64, sentence: String)? { exceeded.first.map { ($0.line, Self.sentence($0.limit, PageLimits())) } }
+  /// Says that the first limit was exceeded; nil if there is none.
+  var loss: InputError? { exceeded.first.map { InputError(Self.sentence($0.limit, PageLimits()), line: $0.line) } }
 
   /// Returns the warnings, one sentence each.
   package func warnings(of page: String, limits: PageLimits = PageLimits()) -> [String] {

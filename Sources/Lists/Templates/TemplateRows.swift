@@ -36,8 +36,8 @@ final class TemplateRows: RowReader {
     notes = template.expectations.map { $0.map { EntryNote(expectation: $0) } }
   }
 
-  func readHeader() throws(ListError) -> Bool { try inner.readHeader() }
-  func checkEnd() throws(ListError) { try inner.checkEnd() }
+  func readHeader() throws(InputError) -> Bool { try inner.readHeader() }
+  func checkEnd() throws(InputError) { try inner.checkEnd() }
   var mayNamePriority: Bool { inner.mayNamePriority }
   var hasRowsByBytes: Bool { inner.hasRowsByBytes }
   var isSitemap: Bool { inner.isSitemap }

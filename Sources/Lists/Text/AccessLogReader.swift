@@ -13,11 +13,9 @@ final class AccessLogReader: RowReader {
   private let buffer: InputBuffer
   private let lines: LineReader
   private let forms: LogLines
-  private let file: Int
-  private let isLast: Bool
-  private let manifest: String
+  private let index: Int
+  private let file: ListFile
   private let targets: LoggedTargets
-  private let hasBase: Bool
   private let takesEveryTarget: Bool
   /// The reference in the last row.
   private let reference = GrowingBytes()
@@ -25,38 +23,28 @@ final class AccessLogReader: RowReader {
   private var hasCounted = false
   /// Whether counting failed, so that there are no rows.
   private var hasBroken = false
-  private var failure: ListError?
+  private var failure: InputError?
   private(set) var remarks = ReadingRemarks()
 
-  /// Creates a reader that counts with `counter`, which all files of the manifest share; `index` is the index of this
-  /// file.
-  init(_ buffer: InputBuffer, _ file: ListFile, index: Int, of manifest: URLList, counter: RequestCounter) {
-    self.buffer = buffer
+  /// Creates a reader of the file at `index` that counts with `counter`, which all files of the list share.
+  init(_ buffer: InputBuffer, _ file: ListFile, index: Int, of list: URLList, counter: RequestCounter) {
+    (self.buffer, self.file, self.index, self.counter) = (buffer, file, index, counter)
     lines = LineReader(buffer)
-    forms = LogLines(manifest.columns)
-    self.file = index
-    isLast = file.isLast
-    self.manifest = file.name
+    forms = LogLines(list.columns)
     targets = LoggedTargets(base: file.base)
-    hasBase = file.base != nil
-    takesEveryTarget = !manifest.include.isEmpty
-    self.counter = counter
+    takesEveryTarget = !list.include.isEmpty
   }
 
   /// Throws if the site of the log's paths is unknown.
-  func checkSite() throws(ListError) {
-    guard !hasBase, !takesEveryTarget else { return }
-    throw ListError(
-      manifest: manifest,
-      line: 1,
-      message:
-        "an access log contains only paths; set base-url to their site, such as https://www.example.com"
-    )
+  func checkSite() throws(InputError) {
+    guard file.base == nil, !takesEveryTarget else { return }
+    let site = "set base-url to their site, such as https://www.example.com"
+    throw InputError("an access log contains only paths; \(site)", line: 1)
   }
 
   var hasRowsByBytes: Bool { false }
 
-  func checkEnd() throws(ListError) {
+  func checkEnd() throws(InputError) {
     if let failure { throw failure }
   }
 
@@ -70,7 +58,7 @@ final class AccessLogReader: RowReader {
       case .end: return .end
       }
     } catch {
-      failure = error.error(in: manifest)
+      failure = error
       hasBroken = true
       return .end
     }
@@ -91,7 +79,7 @@ final class AccessLogReader: RowReader {
 
   /// Ends the file; the last begins the rows of all.
   private func end() throws(InputError) -> RowStep {
-    guard isLast else { return .end }
+    guard file.isLast else { return .end }
     hasCounted = true
     try counter.finish()
     return .nothingYet
@@ -113,15 +101,15 @@ final class AccessLogReader: RowReader {
       return
     }
     let isPath = target.first == UInt8(ascii: "/")
-    if !hasBase, isPath || !takesEveryTarget {
+    if file.base == nil, isPath || !takesEveryTarget {
       let message =
         isPath
         ? "the log contains only paths; set base-url to their site, such as https://www.example.com"
         : "the log contains URLs of any host; set base-url to your site, or select URLs with include"
-      return failure = ListError(manifest: manifest, line: line.number, message: message)
+      return failure = InputError(message, line: line.number)
     }
     remarks.entries += 1
-    try counter.add(target, isEscaped: isEscaped, location: LogLocation(file: file, line: line.number))
+    try counter.add(target, isEscaped: isEscaped, location: LogLocation(file: index, line: line.number))
   }
 
   private func row(_ target: UnsafeRawBufferPointer, _ location: LogLocation) -> RowStep {

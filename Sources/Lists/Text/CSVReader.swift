@@ -13,7 +13,6 @@ final class CSVReader: RowReader {
   private static let shownHeaderCharacters = 400
 
   private let buffer: InputBuffer
-  private let manifest: String
   private let columns: URLList.Columns
   private var scanner: CSVRecordScanner
   private var line: UInt64 = 1
@@ -49,16 +48,15 @@ final class CSVReader: RowReader {
   }
 
   /// The header may show another delimiter than the usual one of the format.
-  init(_ buffer: InputBuffer, delimiter: UInt8, columns: URLList.Columns, manifest: String) {
+  init(_ buffer: InputBuffer, delimiter: UInt8, columns: URLList.Columns) {
     self.buffer = buffer
     self.columns = columns
-    self.manifest = manifest
     scanner = CSVRecordScanner(delimiter: delimiter)
   }
 
   var mayNamePriority: Bool { header?.priority != nil }
 
-  func readHeader() throws(ListError) -> Bool {
+  func readHeader() throws(InputError) -> Bool {
     if header != nil { return true }
     if !isAfterMark {
       guard let markLength = ByteOrderMark.length(in: buffer) else { return false }
@@ -69,10 +67,10 @@ final class CSVReader: RowReader {
     switch nextRecord() {
     case .wouldBlock: return false
     case .end:
-      if let failure = buffer.failure { throw failure.error(in: manifest) }
-      throw ListError(manifest: manifest, line: 1, message: "the list is empty; its first row must name the columns")
+      if let failure = buffer.failure { throw failure }
+      throw InputError("the list is empty; its first row must name the columns", line: 1)
     case .broken(let row):
-      throw ListError(manifest: manifest, line: row.line, message: "cannot read the header: \(row.problem!)")
+      throw InputError("cannot read the header: \(row.problem!)", line: row.line)
     case .record(let bytes, let line):
       header = try makeHeader(bytes, line: line)
       return true
@@ -224,10 +222,9 @@ final class CSVReader: RowReader {
     return unescaped[start..<unescaped.count]
   }
 
-  private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(ListError) -> Header {
+  private func makeHeader(_ bytes: UnsafeRawBufferPointer, line: UInt64) throws(InputError) -> Header {
     unescaped.removeAll()
     let names = scanner.fields.map { String(decoding: value(of: $0, in: bytes).trimmed(), as: UTF8.self) }
-    let problem = { (message: String) in ListError(manifest: self.manifest, line: line, message: message) }
     // They are URLs if the file has no header row.
     let shown = maskingCredentials(names.joined(separator: ", ")).prefix(Self.shownHeaderCharacters)
     var matches = names.indices.filter { names[$0] == columns.url }
@@ -238,9 +235,11 @@ final class CSVReader: RowReader {
       (matches, further) = (product.images, product.others)
     }
     guard let url = matches.first else {
-      throw problem("no column '\(columns.url)' among \(shown); set columns.url to the column of the URLs")
+      throw InputError("no column '\(columns.url)' among \(shown); set columns.url to the column of the URLs", line: line)
     }
-    guard matches.count == 1 else { throw problem("column '\(names[url])' occurs more than once; rename the others") }
+    guard matches.count == 1 else {
+      throw InputError("column '\(names[url])' occurs more than once; rename the others", line: line)
+    }
     let usual = URLList.Columns()
     var others: [(field: RowFields.Field, index: Int)] = []
     for field in RowFields.Field.allCases {
@@ -249,7 +248,7 @@ final class CSVReader: RowReader {
         others.append((field, index))
       } else if name != usual.name(of: field) {
         // A column with its default name may be absent.
-        throw problem("no column '\(name)' among \(shown); set columns.\(field) to one of them")
+        throw InputError("no column '\(name)' among \(shown); set columns.\(field) to one of them", line: line)
       }
     }
     return Header(

@@ -35,7 +35,7 @@ final class DetectingReader: RowReader {
     format = list.format(of: file, contentType: fetched?.contentType)
   }
 
-  func readHeader() throws(ListError) -> Bool {
+  func readHeader() throws(InputError) -> Bool {
     if let reader { return try reader.readHeader() }
     if format != .auto, format != .page {
       if case .wouldBlock = buffer.find({ BinaryList.mayFollow($0) ? nil : true }) { return false }
@@ -67,11 +67,11 @@ final class DetectingReader: RowReader {
   }
 
   private func csv(_ delimiter: Unicode.Scalar) -> CSVReader {
-    CSVReader(buffer, delimiter: UInt8(ascii: delimiter), columns: list.columns, manifest: file.name)
+    CSVReader(buffer, delimiter: UInt8(ascii: delimiter), columns: list.columns)
   }
 
   private func xml() -> XMLListReader {
-    XMLListReader(buffer, rules: XMLListRules(list, of: file, now: opener.time.wall()), manifest: file.name)
+    XMLListReader(buffer, rules: XMLListRules(list, of: file, now: opener.time.wall()))
   }
 
   private func page() -> PageRows {
@@ -80,7 +80,7 @@ final class DetectingReader: RowReader {
   }
 
   /// A log that was detected is counted separately, since the files of a pattern may have different formats.
-  private func detectedLog() throws(ListError) -> AccessLogReader {
+  private func detectedLog() throws(InputError) -> AccessLogReader {
     var alone = file
     alone.isLast = true
     let log = AccessLogReader(buffer, alone, index: index, of: list, counter: opener.makeCounter())
@@ -103,14 +103,14 @@ final class DetectingReader: RowReader {
       : ListBeginning(bytes, isLast: isLast, isHTML: list.isPage(file, contentType: contentType), columns: list.columns)
   }
 
-  private func makeReader(_ beginning: ListBeginning) throws(ListError) -> any RowReader {
+  private func makeReader(_ beginning: ListBeginning) throws(InputError) -> any RowReader {
     switch beginning {
     case .page:
       // Servers often send a page instead of a missing file.
       if fetched == nil || isOfAnyKind { return page() }
       let message = "the server sent an HTML page instead of a list; check its URL, or use 'page' for a page's images"
-      throw ListError(manifest: file.name, line: 1, message: message)
-    case _ where file.isRobots, .robots: return RobotsReader(buffer, manifest: file.name)
+      throw InputError(message, line: 1)
+    case _ where file.isRobots, .robots: return RobotsReader(buffer)
     case .image(let format):
       if isOfAnyKind, let url = file.url { return InlineReader(url) }
       throw refusal("an image (\(format))", remedy: "name its URL to check it")
@@ -119,21 +119,21 @@ final class DetectingReader: RowReader {
     case .log: return try detectedLog()
     case .csv: return csv(",")
     case .jsonLines: return jsonRows { JSONLinesReader(buffer, $0) }
-    case .jsonDocument: return jsonRows { JSONDocumentReader(buffer, $0, manifest: file.name) }
+    case .jsonDocument: return jsonRows { JSONDocumentReader(buffer, $0) }
     case .text: return TextReader(buffer)
     }
   }
 
   private func jsonRows(_ reader: (JSONRows) -> any RowReader) -> JSONFirstRows {
     let values = JSONRows(list.columns)
-    return JSONFirstRows(reader(values), values, columns: list.columns, manifest: file.name)
+    return JSONFirstRows(reader(values), values, columns: list.columns)
   }
 
-  private func refusal(_ name: String, remedy: String) -> ListError {
+  private func refusal(_ name: String, remedy: String) -> InputError {
     // A name that a shell would read differently isn't part of a command.
     let isPlain = file.name.utf8.allSatisfy { ($0 | 32) &- 97 < 26 || $0 &- 48 < 10 || "._/-".utf8.contains($0) }
     let remedy = isPlain && file.name != "stdin" ? remedy.replacing("FILE", with: file.name) : remedy
-    return ListError(manifest: file.name, message: "it looks like \(name), not a list of URLs; \(remedy)")
+    return InputError("it looks like \(name), not a list of URLs; \(remedy)")
   }
 
   var mayNamePriority: Bool { reader?.mayNamePriority ?? isJSONLines }
@@ -148,5 +148,5 @@ final class DetectingReader: RowReader {
 
   func takePlainRows(into rows: inout [PlainRow], maximum: Int) { reader?.takePlainRows(into: &rows, maximum: maximum) }
 
-  func checkEnd() throws(ListError) { try reader?.checkEnd() }
+  func checkEnd() throws(InputError) { try reader?.checkEnd() }
 }

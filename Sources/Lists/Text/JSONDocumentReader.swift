@@ -21,19 +21,14 @@ final class JSONDocumentReader: RowReader {
 
   private let buffer: InputBuffer
   private let rows: JSONRows
-  private let manifest: String
   private var levels: [Level] = []
   private var line: UInt64 = 1
   private var hasList = false
-  private var failure: ListError?
+  private var failure: InputError?
 
-  init(_ buffer: InputBuffer, _ rows: JSONRows, manifest: String) {
-    self.buffer = buffer
-    self.rows = rows
-    self.manifest = manifest
-  }
+  init(_ buffer: InputBuffer, _ rows: JSONRows) { (self.buffer, self.rows) = (buffer, rows) }
 
-  func checkEnd() throws(ListError) { if let failure { throw failure } }
+  func checkEnd() throws(InputError) { if let failure { throw failure } }
 
   func next() -> RowStep {
     while failure == nil {
@@ -122,7 +117,7 @@ final class JSONDocumentReader: RowReader {
   }
 
   private func fail(_ problem: String) {
-    failure = buffer.failure?.error(in: manifest) ?? ListError(manifest: manifest, line: line, message: problem)
+    failure = buffer.failure ?? InputError(problem, line: line)
   }
 
   // MARK: Bytes

@@ -164,7 +164,6 @@ final class JSONFirstRows: RowReader {
 
   private let rows: any RowReader
   private let values: JSONRows
-  private let manifest: String
   private let urlName: String
   /// The invalid rows that were read ahead, and the step after them.
   private var ahead: [(text: InlineReader, problem: String)] = []
@@ -173,12 +172,11 @@ final class JSONFirstRows: RowReader {
   private var hasBegun = false
 
   /// Creates the rows of `rows`, whose values `values` reads.
-  init(_ rows: any RowReader, _ values: JSONRows, columns: URLList.Columns, manifest: String) {
-    (self.rows, self.values, self.manifest) = (rows, values, manifest)
-    urlName = columns.url
+  init(_ rows: any RowReader, _ values: JSONRows, columns: URLList.Columns) {
+    (self.rows, self.values, urlName) = (rows, values, columns.url)
   }
 
-  func readHeader() throws(ListError) -> Bool {
+  func readHeader() throws(InputError) -> Bool {
     while !hasBegun {
       let step = rows.next()
       if case .wouldBlock = step { return false }
@@ -190,8 +188,7 @@ final class JSONFirstRows: RowReader {
     }
     if !values.hasFoundURL, let line = values.firstLineWithoutURL {
       let names = values.otherNames.isEmpty ? "" : " among \(values.otherNames.joined(separator: ", "))"
-      let message = "no field '\(urlName)'\(names); set columns.url to the field of the URLs"
-      throw ListError(manifest: manifest, line: line, message: message)
+      throw InputError("no field '\(urlName)'\(names); set columns.url to the field of the URLs", line: line)
     }
     return true
   }
@@ -208,5 +205,5 @@ final class JSONFirstRows: RowReader {
     return following ?? rows.next()
   }
 
-  func checkEnd() throws(ListError) { try rows.checkEnd() }
+  func checkEnd() throws(InputError) { try rows.checkEnd() }
 }

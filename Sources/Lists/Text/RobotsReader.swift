@@ -4,23 +4,21 @@ final class RobotsReader: RowReader {
 
   private let lines: LineReader
   private let buffer: InputBuffer
-  private let manifest: String
   private var hasSitemaps = false
   /// The rest of a line with several line breaks of old Macs.
   private var rest: Slice<UnsafeRawBufferPointer>?
   private var number: UInt64 = 0
 
-  init(_ buffer: InputBuffer, manifest: String) {
+  init(_ buffer: InputBuffer) {
     self.buffer = buffer
     lines = LineReader(buffer)
-    self.manifest = manifest
   }
 
   var hasRowsByBytes: Bool { false }
 
-  func checkEnd() throws(ListError) {
+  func checkEnd() throws(InputError) {
     guard !hasSitemaps, buffer.failure == nil else { return }
-    throw ListError(manifest: manifest, message: "this robots.txt names no sitemap; name a sitemap's own URL")
+    throw InputError("this robots.txt names no sitemap; name a sitemap's own URL")
   }
 
   func next() -> RowStep {

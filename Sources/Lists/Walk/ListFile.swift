@@ -219,12 +219,17 @@ final class OpenList {
   /// Records that there are no more rows, and the reason if the text ended early.
   func end() {
     hasEnded = true
-    do throws(ListError) {
-      if let failure = buffer?.failure { throw failure.error(in: name) }
+    do throws(InputError) {
+      if let failure = buffer?.failure { throw failure }
       try rows.checkEnd()
     } catch {
-      failure = error
+      failure = error.error(in: name)
     }
+  }
+
+  /// Reads what precedes the first row; returns false if it would block.
+  func readHeader() throws(ListError) -> Bool {
+    try InputError.naming(name) { () throws(InputError) in try rows.readHeader() }
   }
 
   /// Records that there are no rows because of `error`.

@@ -171,7 +171,7 @@ extension ListWalk {
   /// Returns the next row of `open`; nil if something else comes first.
   private func readStep(_ open: OpenList) -> RowSourceStep? {
     do throws(ListError) {
-      guard try open.rows.readHeader() else { return wait(for: open.input?.descriptor) }
+      guard try open.readHeader() else { return wait(for: open.input?.descriptor) }
     } catch {
       open.fail(error)
       return nil
@@ -195,7 +195,7 @@ extension ListWalk {
   }
 
   private func prepare(_ open: OpenList) throws(ListError) -> Bool {
-    guard try open.rows.readHeader() else { return false }
+    guard try open.readHeader() else { return false }
     if open.rows.mayNamePriority { hasSeveralClasses = true }
     return true
   }

@@ -49,7 +49,7 @@ enum RowStep {
 /// incomplete last row is dropped.
 protocol RowReader: AnyObject {
   /// Reads what precedes the first row, such as a header; returns false if it would block.
-  func readHeader() throws(ListError) -> Bool
+  func readHeader() throws(InputError) -> Bool
   /// Whether rows may set their own priority; known once the header is read.
   var mayNamePriority: Bool { get }
   func next() -> RowStep
@@ -57,7 +57,7 @@ protocol RowReader: AnyObject {
   /// must be called.
   func takePlainRows(into rows: inout [PlainRow], maximum: Int)
   /// Throws if the rest of the text couldn't be parsed; must be called after the rows have ended.
-  func checkEnd() throws(ListError)
+  func checkEnd() throws(InputError)
   /// Whether rows are produced as bytes are read, so that their number can be estimated; known once the header is read.
   var hasRowsByBytes: Bool { get }
   /// Whether it is a sitemap, which may list only pages; known once the header is read.

@@ -22,8 +22,8 @@ final class XMLListParser {
   let locations = XMLLocations()
   /// Created with the root element.
   private(set) var content: (any XMLListContent)?
-  /// The reason why the rest isn't read, and the line.
-  private(set) var failure: (line: UInt64, message: String)?
+  /// The reason why the rest isn't read.
+  private(set) var failure: InputError?
   private let rules: XMLListRules
   private let namespaces = XMLNamespaces()
   private var depth = 0
@@ -84,7 +84,8 @@ final class XMLListParser {
     let text = converter.utf8(of: bytes, isLast: isLast)
     text.withUnsafeBytes { parse($0, isLast: isLast && !converter.isBroken) }
     if converter.isBroken, failure == nil {
-      failure = (line, "the XML is broken: it has bytes that are invalid in its encoding, \(encoding?.declaredName ?? "")")
+      let name = encoding?.declaredName ?? ""
+      failure = InputError("the XML is broken: it has bytes that are invalid in its encoding, \(name)", line: line)
     }
   }
 
@@ -108,7 +109,7 @@ final class XMLListParser {
     let start = bytes.assumingMemoryBound(to: CChar.self).baseAddress
     let status = cexpat_parse(expat, memory, start, Int32(bytes.count), isLast ? 1 : 0)
     parsedBytes += bytes.count
-    if failure == nil, status == XML_STATUS_ERROR { failure = (line, Self.sentence(XML_GetErrorCode(expat))) }
+    if failure == nil, status == XML_STATUS_ERROR { failure = InputError(Self.sentence(XML_GetErrorCode(expat)), line: line) }
     unendedBytes = max(0, parsedBytes - Int(max(0, XML_GetCurrentByteIndex(expat))))
     unendedIsTag = unendedBytes > 0 && isInTag
   }
@@ -192,7 +193,7 @@ final class XMLListParser {
 
   private func refuseWrapper() {
     guard let wrapper, failure == nil else { return }
-    failure = (wrapper.line, "its first element is <\(wrapper.name)>, but \(rules.kind.beginning)")
+    failure = InputError("its first element is <\(wrapper.name)>, but \(rules.kind.beginning)", line: wrapper.line)
     XML_StopParser(expat, XML_Bool(XML_FALSE))
   }
 
@@ -219,7 +220,7 @@ final class XMLListParser {
 
   private func stopIfRefused() {
     if failure == nil, let problem = locations.problem {
-      failure = (line, problem)
+      failure = InputError(problem, line: line)
       XML_StopParser(expat, XML_Bool(XML_FALSE))
     }
   }

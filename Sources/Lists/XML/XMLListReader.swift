@@ -9,25 +9,23 @@ final class XMLListReader: RowReader {
 
   private let buffer: InputBuffer
   private let parser: XMLListParser
-  private let manifest: String
   private let rules: XMLListRules
   private var hasBegun = false
   private var hasEnded = false
 
-  init(_ buffer: InputBuffer, rules: XMLListRules, manifest: String) {
+  init(_ buffer: InputBuffer, rules: XMLListRules) {
     self.buffer = buffer
     self.rules = rules
-    self.manifest = manifest
     parser = XMLListParser(rules)
   }
 
   /// Reads up to the first element, so that a file that is neither a sitemap nor a feed fails at once.
-  func readHeader() throws(ListError) -> Bool {
+  func readHeader() throws(InputError) -> Bool {
     while parser.content == nil {
       if hasEnded || parser.failure != nil {
-        if let failure = buffer.failure { throw failure.error(in: manifest) }
+        if let failure = buffer.failure { throw failure }
         try checkEnd()
-        throw ListError(manifest: manifest, line: 1, message: "it is empty; \(rules.kind.beginning)")
+        throw InputError("it is empty; \(rules.kind.beginning)", line: 1)
       }
       if !feed() { return false }
     }
@@ -46,8 +44,8 @@ final class XMLListReader: RowReader {
 
   var remarks: ReadingRemarks { parser.locations.remarks }
 
-  func checkEnd() throws(ListError) {
-    if let (line, message) = parser.failure { throw ListError(manifest: manifest, line: line, message: message) }
+  func checkEnd() throws(InputError) {
+    if let failure = parser.failure { throw failure }
   }
 
   func next() -> RowStep {
