@@ -79,7 +79,6 @@ final class BodyContinuation {
 
   deinit { kept?.remove(prefix.count) }
 
-  /// The offset where the requested part begins.
   var partStart: Int { start - seam.count }
 
   var request: RangeRequest { RangeRequest(from: partStart, to: wantedBytes, condition: condition) }
@@ -98,21 +97,19 @@ final class BodyContinuation {
 
   /// Whether a validator or the total length shows that a part is of the prefix's version, provided that its first bytes equal the seam.
   func isShownSame(byTotal total: Int?, _ other: ResponseFields) -> Bool {
-    let agree = { (name: ResponseFields.Name) in
-      guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
-      return own == other
-    }
-    if let total, total == totalBytes { return true }
-    return fields.has(.etag) ? agree(.etag) : agree(.lastModified)
+    total != nil && total == totalBytes || agrees(other, in: fields.has(.etag) ? .etag : .lastModified) == true
   }
 
   /// Whether a part with that total and those headers is of another version than the prefix.
   func isContradicted(byTotal total: Int?, _ other: ResponseFields) -> Bool {
-    let differ = { (name: ResponseFields.Name) in
-      guard let own = self.fields.bytes(name), let other = other.bytes(name) else { return false }
-      return own != other
-    }
-    return differ(.etag) || differ(.lastModified) || totalBytes != nil && total != nil && totalBytes != total
+    agrees(other, in: .etag) == false || agrees(other, in: .lastModified) == false
+      || totalBytes != nil && total != nil && totalBytes != total
+  }
+
+  /// Whether both responses have the same value of a header; nil if one has none.
+  private func agrees(_ other: ResponseFields, in name: ResponseFields.Name) -> Bool? {
+    guard let own = fields.bytes(name), let other = other.bytes(name) else { return nil }
+    return own == other
   }
 }
 
@@ -125,7 +122,6 @@ final class KeptBytes: Sendable {
 
   private let count = Atomic(0)
 
-  /// Returns false if the limit would be exceeded.
   func add(_ bytes: Int) -> Bool {
     guard bytes <= Self.limit - count.load(ordering: .relaxed) else { return false }
     count.add(bytes, ordering: .relaxed)
@@ -172,7 +168,6 @@ struct PrefixPlan {
     isProbe = false
   }
 
-  /// Creates the plan for a probe.
   init(probing continuation: BodyContinuation?) {
     next = continuation?.wantedBytes ?? DownloadOptions.probeBytes
     isProbe = true

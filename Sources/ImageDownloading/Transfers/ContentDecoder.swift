@@ -7,7 +7,6 @@ import Base
 final class ContentDecoder {
   /// Why the body can't be decoded.
   enum CodingError: Error {
-    /// The data is invalid.
     case damaged(String)
     /// The checksum or length after a stream doesn't match.
     case contradicted(String)
@@ -22,7 +21,6 @@ final class ContentDecoder {
 
   /// In the order of decoding.
   private let stages: [DecodingStage]
-  /// The number of coded bytes received.
   private(set) var codedBytes = 0
   private(set) var error: CodingError?
 
@@ -115,7 +113,6 @@ private final class DecodingStage {
     kind == CCODINGS_ZSTD && input.first.map { $0 == 0x28 || $0 & 0xF0 == 0x50 } == true
   }
 
-  /// Returns the number of bytes written.
   private func step(_ input: inout UnsafeRawBufferPointer) throws(ContentDecoder.CodingError) -> Int {
     var next = input.bindMemory(to: UInt8.self).baseAddress
     var (left, written, error) = (input.count, 0, UnsafePointer<CChar>?.none)

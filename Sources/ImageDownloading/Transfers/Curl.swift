@@ -25,7 +25,6 @@ enum Curl {
     }
   }
 
-  /// libcurl's description of a code.
   static func describe(_ code: CURLcode) -> String { String(cString: curl_easy_strerror(code)) }
 }
 

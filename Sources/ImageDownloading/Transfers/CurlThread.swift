@@ -80,7 +80,6 @@ final class CurlThread: @unchecked Sendable {
     isHalted.wait { $0 ? () : nil }
   }
 
-  /// Lets a halted loop continue.
   func resume() {
     guard hasHalted else { return }
     hasHalted = false

@@ -1,7 +1,6 @@
 import CCurl
 import Base
 
-/// Handling of body bytes.
 extension Transfer {
   /// The maximum size of an unwanted body, or rest of one, that is read to its end to keep its connection.
   static let drainedBytes = 64 << 10
@@ -52,12 +51,6 @@ extension Transfer {
     body = Body(continuing: nil, request)
   }
 
-  /// Reserves memory for the body, but at most a chunk: a server's declared length isn't trusted.
-  func reserve() {
-    let most = request.method == .probe ? min(body.plan.next ?? 0, PrefixPlan.maximumBytes) : reservedBytes
-    body.bytes.reserveCapacity(min(response.declaredBytes ?? 0, most))
-  }
-
   /// Handles bytes of the body; false stops the transfer.
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     request.lastProgress = record.now
@@ -84,10 +77,7 @@ extension Transfer {
 
   /// Handles decoded bytes; false stops the transfer.
   private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    request.method == .probe ? receivePrefix(bytes) : receiveWhole(bytes)
-  }
-
-  private func receiveWhole(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if request.method == .probe { return receivePrefix(bytes) }
     var bytes = bytes
     if !body.expectedSeam.isEmpty {
       let overlap = bytes.prefix(body.expectedSeam.count)
@@ -122,7 +112,6 @@ extension Transfer {
     return true
   }
 
-  /// Judges the beginning of a body that is requested whole.
   private func isStillWanted() -> Bool {
     switch judgement(isComplete: false) {
     case .accepted: body.plan.settle()
@@ -144,9 +133,8 @@ extension Transfer {
   }
 
   /// The maximum size of a chunk: the last bytes that complete it, at most CURL_MAX_WRITE_SIZE, may exceed it.
-  private var reservedBytes: Int { options.chunkBytes + Int(CURL_MAX_WRITE_SIZE) }
+  var reservedBytes: Int { options.chunkBytes + Int(CURL_MAX_WRITE_SIZE) }
 
-  /// The last `count` bytes received.
   private func lastBytes(_ count: Int) -> [UInt8] {
     body.bytes.count >= count ? body.bytes.suffix(count) : (body.handedOverTail + body.bytes).suffix(count)
   }
@@ -178,7 +166,7 @@ extension Transfer {
   }
 
   /// Handles bytes of a probe's response, which may be more than requested; false stops the transfer.
-  func receivePrefix(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  private func receivePrefix(_ bytes: UnsafeRawBufferPointer) -> Bool {
     if let declaredBytes = response.declaredBytes, bytes.count > declaredBytes - body.count {
       response.refusal = .otherRange
       return false
@@ -189,15 +177,9 @@ extension Transfer {
       rest = rest.dropFirst(part.count)
       guard append(part) else { return false }
       guard body.count == next, !rest.isEmpty || body.count < response.declaredBytes ?? 0 else { return true }
-      switch judgement(isComplete: false) {
-      case .accepted: body.plan.settle()
-      case .needsMore(let minimum, _): body.plan.extend(to: minimum, having: body.count)
-      case .refused:
-        body.count += rest.count
-        return endEarly()
-      }
+      if !isStillWanted() { break }
     }
-    response.hasEnough = true
+    response.hasEnough = response.refusal == nil
     body.count += rest.count
     return endEarly()
   }
@@ -212,7 +194,6 @@ extension Transfer {
     return true
   }
 
-  /// The outcome of a probe whose response has ended.
   func endOfProbe(_ time: TimeSource) -> TransferOutcome {
     if response.endsWithPart { response.totalBytes = body.count }
     let isWhole = response.endsWithPart && !hasGaps
@@ -251,7 +232,6 @@ extension Transfer {
   /// Whether the received part doesn't follow the beginning.
   private var hasGaps: Bool { body.continuation?.leavesGap == true }
 
-  /// All parts that a probe has received.
   private func probedFile() -> SparseFile {
     guard let continuation = body.continuation, continuation.leavesGap else { return SparseFile(prefix: body.bytes) }
     let piece = SparseFile.Piece(offset: continuation.start, bytes: body.bytes)

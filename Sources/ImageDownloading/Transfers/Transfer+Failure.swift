@@ -3,7 +3,6 @@ import Platform
 import Base
 
 extension Transfer {
-  /// The time limit that is exceeded at `now`; nil if none is.
   func brokenTimeLimit(_ now: MonotonicInstant) -> ImageFailure? {
     if now >= request.deadline { return timedOut(after: options.timeout) }
     guard request.phase == .connected else {
@@ -14,7 +13,6 @@ extension Transfer {
     return .transient(.stalled, "no data for \(options.stallTimeout.text) \(progressReached)")
   }
 
-  /// When it may exceed a time limit next.
   var nextTimeLimit: MonotonicInstant {
     request.phase == .connected
       ? min(request.deadline, request.lastProgress.advanced(by: options.stallTimeout)) : min(request.deadline, connectLimit)
@@ -218,7 +216,6 @@ extension Transfer {
 
   // MARK: The version
 
-  /// Whether the response has the requested version of HTTP.
   var hasRequestedVersion: Bool { connection.httpVersion != .http2 || isHTTP2 }
 
   var otherVersion: ImageFailure {

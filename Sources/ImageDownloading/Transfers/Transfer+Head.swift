@@ -16,7 +16,6 @@ extension Transfer {
     let codings = fields.codings
     response.undecoded = codings.first { !ContentDecoder.decodes($0) }
     response.decoder = ContentDecoder(codings)
-    response.isCoded = response.decoder != nil
     response.isChunked = fields.isChunked
     let part =
       request.isRanged || body.continuation != nil ? ResponsePart(status: statusOnWire, fields, after: body.continuation) : .whole
@@ -129,7 +128,9 @@ extension Transfer {
     response.declaredBytes = end
     response.totalBytes = total
     if request.method == .head { return }
-    reserve()
+    // At most a chunk: a server's declared length isn't trusted.
+    let most = request.method == .probe ? min(body.plan.next ?? 0, PrefixPlan.maximumBytes) : reservedBytes
+    body.bytes.reserveCapacity(min(end ?? 0, most))
     guard needsImageEnd else { return }
     response.hasCleanEnd = !isHTTP2 && !request.url.starts(with: "https:".utf8)
     if options.decryptor == nil { response.imageEnd = ImageEnd() }

@@ -64,7 +64,6 @@ final class Transfer {
     var started = MonotonicInstant(nanoseconds: 0)
     /// The time limit of the whole attempt.
     var deadline = MonotonicInstant(nanoseconds: 0)
-    /// The method on the wire.
     var method = DownloadOptions.Method.get
     /// Whether it is a probe that asks for a range.
     var isRanged = false
@@ -92,15 +91,12 @@ final class Transfer {
   /// The response to the request, besides the headers and the bytes.
   struct Response {
     var disposition = Disposition.undecided
-    /// The size of the headers and trailers received.
     var headerBytes = 0
-    /// The head after a response modifier.
     var modifiedHead: ResponseHead?
     /// Why it is rejected; its body may still be read to its end.
     var rejection: ImageFailure?
     /// Why we stopped the transfer.
     var refusal: ImageFailure?
-    /// The status of caches on the way, from a second response.
     var remoteCache: RemoteCacheResponse?
     /// The offset at which its part of the body ends, which is the whole body's end except for a probe; nil if the body is coded or the
     /// length isn't declared.
@@ -111,9 +107,9 @@ final class Transfer {
     var endsWithPart = true
     /// Whether the body is chunked, so that its last chunk marks the end.
     var isChunked = false
-    var isCoded = false
-    /// Decodes a kept body.
+    /// Decodes a coded body.
     var decoder: ContentDecoder?
+    var isCoded: Bool { decoder != nil }
     /// A coding that can't be decoded, or is unknown: the bytes are taken as they are.
     var undecoded: String?
     /// Detects the end of the image if nothing else marks it; nil for other bodies.
@@ -290,7 +286,6 @@ final class Transfer {
   /// The status as received, before a response modifier.
   var statusOnWire: Int { number(CURLINFO_RESPONSE_CODE) }
 
-  /// Whether the response is a redirect to follow.
   var isRedirect: Bool {
     let status = status
     return HTTPStatus.redirects.contains(status) && !options.acceptStatus.contains(status) && fields.has(.location)
@@ -317,7 +312,6 @@ final class Transfer {
   }
 }
 
-/// The connection.
 extension Transfer {
   /// Opens a socket for a connection to `target`; `CURL_SOCKET_BAD` makes libcurl try the name's next address.
   func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {

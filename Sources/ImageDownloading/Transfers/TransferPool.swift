@@ -71,7 +71,6 @@ final class TransferPool {
   /// The number `host` may mean another host from now on.
   func forget(host: Int) { choice.forget(host: host) }
 
-  /// Counts the connections and cookies of a report.
   func count(_ report: CurlReport) {
     openedConnections[report.loop] = report.openedConnections
     cookiesSet += report.cookiesSet
@@ -178,7 +177,6 @@ struct LoopChoice {
     running[host * stride + loop] -= 1
   }
 
-  /// Records that `host` has responded by HTTP/1.1.
   mutating func noteHTTP1(of host: Int) {
     makeRoom(for: host)
     hasHTTP1[host] = true
