@@ -7,7 +7,6 @@ import Synchronization
 package final class DownloadClient: Sendable {
   private let number: Int
   private let inbox: Inbox
-  /// Nil once the client is closed.
   private let receiver: Mutex<(any DownloadReceiver)?>
 
   init(number: Int, inbox: Inbox, receiver: any DownloadReceiver) {
@@ -128,7 +127,6 @@ package struct Download: Sendable {
   package var priority: LoadPriority
   /// The position within the class: lower ones start first; equal ones in the order of submission.
   package var sequence: Int64
-  /// The options, prepared for use.
   package var prepared: PreparedOptions
   /// The validators of the caller's copy, sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1) on each hop at the
   /// download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil (the default), a 304 is an

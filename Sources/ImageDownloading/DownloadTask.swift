@@ -49,7 +49,6 @@ public final class DownloadTask: Sendable {
 
 /// Why ``DownloadTask/value`` has no image.
 public enum DownloadError: Error, Sendable, Hashable {
-  /// It was cancelled.
   case cancelled
   /// The downloader was shut down, before or during the download.
   case shutDown
@@ -125,7 +124,6 @@ extension ImageFailure {
 final class TaskState: Sendable {
   let events = Broadcast<DownloadEvent>(keeping: 64)
   let outcome = OneShot<Result<DownloadResponse, DownloadError>>()
-  /// The chunks of a streamed body.
   private let body = Mutex<[UInt8]>([])
 
   /// Handles an event; returns true if it was the last.
@@ -154,7 +152,6 @@ final class TaskState: Sendable {
   }
 }
 
-/// The receiver of all tasks of one downloader.
 final class TaskReceiver: DownloadReceiver {
   private let tasks = Mutex<(lastID: UInt64, states: [UInt64: TaskState])>((0, [:]))
   private let inbox: Inbox
@@ -163,7 +160,6 @@ final class TaskReceiver: DownloadReceiver {
 
   var mayStart: Bool { true }
 
-  /// Creates a task's number and state.
   func add() -> (id: UInt64, state: TaskState) {
     let state = TaskState()
     return tasks.withLock { tasks in

@@ -182,7 +182,6 @@ public final class ImageDownloader: Sendable {
     await inbox.ended.value()
   }
 
-  /// Whether it was shut down.
   package var isShutDown: Bool { inbox.isClosed }
 
   private func end() {
@@ -340,7 +339,6 @@ final class Monitor: Sendable {
     }
   }
 
-  /// Restarts the count of the peak.
   func forgetPeak() { state.withLock { $0.statistics.peakRunning = $0.statistics.running } }
 
   /// Records that a host is paused until `time`.
@@ -358,7 +356,6 @@ final class Monitor: Sendable {
     state.withLock { state in state.paused.removeAll { $0.host.host == host && $0.host.status == nil } }
   }
 
-  /// Removes all pauses after failures.
   func forgetFailures() { state.withLock { state in state.paused.removeAll { $0.host.status == nil } } }
 
   /// Ends an iteration of the scheduler: from now on, `limit` keeps more transfers from starting.

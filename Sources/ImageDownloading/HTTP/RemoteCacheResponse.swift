@@ -12,7 +12,6 @@ package struct RemoteCacheResponse: Sendable, Hashable {
   /// Why the second request failed; nil if it didn't.
   package var failure: ImageFailure?
 
-  /// Creates a response of those parts.
   package init(_ status: RemoteCacheStatus, evidence: String? = nil, failure: ImageFailure? = nil) {
     self.status = status
     self.evidence = evidence

@@ -30,7 +30,6 @@ struct ResponseFields {
 
   init() {}
 
-  /// The headers of a head that a hook modified.
   init(_ headers: [HeaderField]) {
     for header in headers { Array("\(header.name):\(header.value)".utf8).withUnsafeBytes { add($0) } }
   }
@@ -113,7 +112,6 @@ struct ResponseFields {
     return !isChunked && Set(names(.contentLength)).count > 1
   }
 
-  /// All values of that name, split at commas, in lower case.
   private func names(_ name: Name) -> [String] {
     guard let joined = joined(name) else { return [] }
     return joined.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
@@ -242,7 +240,6 @@ enum HTTPStatus {
   /// Whether the server asks for a pause (RFC 6585, section 4; RFC 9110, section 15.6.4).
   static func asksForPause(_ status: Int) -> Bool { status == 429 || status == 503 }
 
-  /// Whether a retry may succeed.
   static func isTransient(_ status: Int) -> Bool {
     status == 408 || status == 425 || status == 429 || (500...599).contains(status)
   }

@@ -26,7 +26,6 @@ package struct CircuitBreaker: Sendable, Hashable {
     self.downFor = downFor
   }
 
-  /// The longest pause of a host that can't be reached.
   private static let longestUnreachablePause = Duration.seconds(2)
 
   /// The rules for an unreachable host whose downloads have `retries` retries, before its pause `number`, counted from 0.
@@ -57,7 +56,6 @@ struct BreakerState {
     case none, paused, recovered, down
   }
 
-  /// The time before which no request may begin.
   var earliestStart: MonotonicInstant {
     switch state {
     case .open(let until, _), .down(let until, _): until

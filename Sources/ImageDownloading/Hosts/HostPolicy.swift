@@ -23,7 +23,6 @@ struct HostPolicy {
   /// Whether it has responded with anything but a request for a pause or a transient failure.
   private var hasResponded = false
 
-  /// The time before which no request may begin.
   var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
 
   /// The end of the host's pause, whether requested or after failures.
@@ -115,7 +114,6 @@ enum HostResponse {
   case responded(latencyNanoseconds: UInt64?)
   /// A 429 or 503, which asks for a pause, to a request that began at `begun`.
   case busy(begun: MonotonicInstant)
-  /// A transient failure.
   case failed(ImageFailure)
   /// A transient failure after the response began: the host is up.
   case cut
@@ -314,7 +312,6 @@ struct AdaptiveLimit {
   /// Transfers at once, at least 1.
   var transfers: Int { Int(limit) }
 
-  /// Whether it has learned anything.
   var isLearned: Bool { wasCut || limit != Self.first }
 
   /// Handles a good response that came while `running` transfers ran, that one included.

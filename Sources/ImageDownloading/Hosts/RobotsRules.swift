@@ -33,7 +33,6 @@ struct RobotsRules: Sendable {
   /// The patterns as written.
   private var text: [UInt8] = []
 
-  /// Creates rules that allow everything.
   init() {}
 
   /// Parses the file for the robot with that product token, case ignored.
@@ -53,7 +52,6 @@ struct RobotsRules: Sendable {
     }
   }
 
-  /// Its approximate size in memory, in bytes.
   var memoryBytes: Int { rules.reduce(text.count) { $0 + MemoryLayout<Rule>.stride + $1.pattern.length } }
 
   /// The rule that disallows the request target of a normalised URL, its path and query; nil if it is allowed.
@@ -117,7 +115,6 @@ struct RobotsParser {
 
   init(token: String) { self.token = Array(token.utf8) }
 
-  /// The rules for the robot, in the order of the file.
   var rules: [Line] { hasOwnGroup ? own : general }
 
   mutating func read(_ file: [UInt8]) {
@@ -231,7 +228,6 @@ struct RobotsPattern: Sendable {
     UnsafeRawBufferPointer(rebasing: bytes).baseAddress
   }
 
-  /// The canonical form of a path or pattern.
   static func canonical(_ text: some Collection<UInt8>, keepingStars: Bool = false) -> [UInt8] {
     var form: [UInt8] = []
     form.reserveCapacity(text.count)
@@ -276,7 +272,6 @@ struct RobotsRegistry {
   private static let maximumCount = 16_384
   private static let maximumBytes = 64 << 20
 
-  /// A site and the robot's product token.
   struct Key: Hashable {
     /// The origin of the rules, as in the URL.
     var origin: URLOrigin
@@ -290,17 +285,14 @@ struct RobotsRegistry {
     /// The file couldn't be fetched, for that reason, so everything is disallowed (section 2.3.1.4).
     case unreachable(ImageFailure)
 
-    /// How long it is kept.
     fileprivate var lasts: Duration { if case .rules = self { .seconds(86_400) } else { .seconds(300) } }
 
-    /// Its approximate size in memory, in bytes.
     fileprivate var memoryBytes: Int { if case .rules(let rules) = self { rules.memoryBytes } else { 0 } }
   }
 
   /// A `robots.txt` that is being fetched.
   struct Fetch {
     var key: Key
-    /// The slots of the jobs that wait for it.
     var waiting: Set<Int>
   }
 
@@ -357,7 +349,6 @@ struct RobotsRegistry {
     return fetch.waiting.sorted()
   }
 
-  /// The site of download `number`; nil if that has ended.
   func key(of number: UInt64) -> Key? { fetches[number]?.key }
 
   private mutating func keep(_ policy: Policy, _ key: Key, _ now: MonotonicInstant) {

@@ -22,7 +22,6 @@ public struct DownloadOptions: Sendable, Hashable {
   public var removedHeaders: [String] = []
   /// The `Accept` header; nil (the default): the formats that the coders of a manager read, or all images for a download without one.
   public var accept: String?
-  /// The `Accept` header that is sent.
   package var sentAccept: String {
     get { accept ?? "image/webp,image/*;q=0.8" }
     set { accept = newValue }
@@ -296,7 +295,6 @@ extension DownloadOptions {
     return name.equalsIgnoringCase("Accept-Encoding") ? Self.acceptEncoding : nil
   }
 
-  /// Requests an uncompressed body.
   static let acceptEncoding = "identity"
 
   /// Whether `name` is a token and `value` has no control characters (RFC 9110, 5.1 and 5.5).

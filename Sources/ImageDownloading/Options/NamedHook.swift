@@ -87,14 +87,12 @@ package struct PrefixHead: Sendable, Hashable {
   package var contentType: String?
   /// The length of the whole body in bytes, if the server declared it and the body isn't coded.
   package var totalBytes: Int?
-  /// Whether the beginning is the whole body.
   package var isComplete: Bool
   /// Whether bytes before a requested start are missing, and are zero.
   package var hasGaps = false
   /// A coding of the beginning that can't be decoded, or is unknown.
   package var undecoded: String?
 
-  /// Creates a head; all facts are unknown by default.
   package init(contentType: String? = nil, totalBytes: Int? = nil, isComplete: Bool = false) {
     self.contentType = contentType
     self.totalBytes = totalBytes

@@ -11,7 +11,6 @@ struct WaitingDownload {
   let watch: ProgressWatch?
   /// Whether it joined the transfer of another download.
   var hasJoined = false
-  /// Whether transient failures are retried for it.
   var mayRetry = true
 
   init(_ download: Download, client: ClientState) {
@@ -50,7 +49,6 @@ extension Waiters<WaitingDownload> {
   }
 }
 
-/// The transfer thread's state of a client.
 final class ClientState {
   /// Nil for the downloads of the scheduler itself.
   private let receiver: (any DownloadReceiver)?
@@ -133,13 +131,11 @@ final class ProgressWatch {
     notify(received, expected, now)
   }
 
-  /// Reports that the whole body was received.
   func finish(_ received: Int, now: MonotonicInstant, head: @autoclosure () -> ResponseHead?) {
     advance(to: 0, of: received, now: now, head: head())
     if last?.received != received || last?.expected != received { notify(received, received, now) }
   }
 
-  /// Reports that the attempt failed and another follows.
   func retry(after failure: ImageFailure, in delay: Duration) { client.notify(.retrying(id: id, failure, after: delay)) }
 
   private func notify(_ received: Int, _ expected: Int?, _ now: MonotonicInstant) {

@@ -3,7 +3,6 @@ package import Base
 
 /// The limit that keeps more downloads from starting.
 package enum StartLimit: Sendable {
-  /// Nothing waits.
   case empty
   /// The limit over all hosts is reached.
   case concurrency
@@ -15,7 +14,6 @@ package enum StartLimit: Sendable {
   case held
   /// A rate, over all hosts or of hosts with waiting downloads.
   case rate
-  /// Pauses of hosts.
   case paused
 }
 
@@ -32,7 +30,6 @@ package enum StartLimit: Sendable {
 ///
 /// The queue uses no clock and no sockets; `slot` and `host` are small numbers of the caller, which it reuses.
 package struct DownloadQueue {
-  /// The maximum number of names that are resolved at once.
   static let maximumResolving = 32
 
   /// By host number.
@@ -47,14 +44,11 @@ package struct DownloadQueue {
   private var retries = Heap<Retry>()
 
   var concurrency: Int
-  /// The rules of all hosts.
   package var rules: HostRules
-  /// The rate over all hosts.
   private var rate = StartRate()
   private var intervalNanoseconds: UInt64 = 0
   /// Whether only the rate over all hosts keeps something from starting.
   private var waitsForRate = false
-  /// The time of the last step.
   private(set) var now = MonotonicInstant(nanoseconds: 0)
 
   private(set) var running = 0
@@ -91,7 +85,6 @@ package struct DownloadQueue {
     rules = HostRules(perHost: perHost, breaker: breaker)
   }
 
-  /// The result of ``next(now:startsNew:)``.
   package enum Step: Equatable {
     /// Start this one; if `resolves`, its host's name may have to be resolved, and ``resolved()`` must follow.
     case start(slot: Int, resolves: Bool)
@@ -308,7 +301,6 @@ package struct DownloadQueue {
   }
 }
 
-/// Limits and pauses of hosts.
 extension DownloadQueue {
   /// Changes all limits: numbers of at least 1, rates above zero.
   mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
@@ -341,7 +333,6 @@ extension DownloadQueue {
     announce(host)
   }
 
-  /// The state of `host`.
   subscript(host: Int) -> HostPolicy {
     _read {
       if host < hosts.count { yield hosts[host].policy } else { yield HostPolicy() }
@@ -420,7 +411,6 @@ struct HostQueue {
     case new
     /// The first couldn't connect: the others may try, each counting as a name being resolved.
     case tried
-    /// A transfer has connected.
     case open
   }
 

@@ -1,7 +1,6 @@
 import CCurl
 import Base
 
-/// Pauses and failures of hosts.
 extension DownloadScheduler {
   /// Records the outcome of a transfer for its host, before it is released. Returns the pause that the host asks for, if any.
   func record(_ outcome: TransferOutcome, of transfer: Transfer, _ slot: Int) -> Duration? {

@@ -55,7 +55,6 @@ extension DownloadScheduler {
     return kind
   }
 
-  /// Fails a job before its request is made.
   private func refuse(_ slot: Int, _ failure: ImageFailure, resolves: Bool) {
     pending[slot].change(to: .none)
     if resolves { queue.resolved() }
@@ -77,7 +76,6 @@ struct MethodRefusals {
 
   private var origins: [DownloadOptions.Method: Set<URLOrigin>] = [:]
 
-  /// Adds the origin of a normalised URL.
   mutating func insert(_ url: [UInt8], _ method: DownloadOptions.Method) {
     guard let origin = URLOrigin(url) else { return }
     if origins[method, default: []].count >= Self.maximumCount { origins[method] = nil }
@@ -92,11 +90,9 @@ struct MethodRefusals {
 
 /// The state that a finished request leaves for the next one.
 struct RequestEnd {
-  /// Whether chunks of the body were handed over.
   var hasHandedOver = false
   /// The part of the body that the next attempt can resume from.
   var continuation: BodyContinuation?
-  /// The pause that the host asks for.
   var requestedPause: Duration?
 }
 

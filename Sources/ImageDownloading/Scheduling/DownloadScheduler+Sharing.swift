@@ -1,6 +1,5 @@
 import Base
 
-/// Joining and leaving transfers.
 extension DownloadScheduler {
   func submit(_ download: Download, of client: ClientState) {
     var download = download
@@ -105,7 +104,6 @@ extension DownloadScheduler {
     clients[number] = nil
   }
 
-  /// Stops a job, whether it waits or runs.
   private func stop(_ slot: Int) {
     switch pending[slot].activity {
     case .none: break

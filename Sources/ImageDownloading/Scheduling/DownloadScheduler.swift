@@ -31,11 +31,9 @@ final class DownloadScheduler: @unchecked Sendable {
   var isSuspended = false
   /// Whether the next iteration must not sleep.
   var hasMore = false
-  /// The rules of `robots.txt`, if they are respected.
   var robots = RobotsRegistry()
   /// The client whose downloads are the `robots.txt` files.
   let robotsClient = ClientState(nil)
-  /// The origins without HEAD or ranges.
   var refusals = MethodRefusals()
   private var messages: [Inbox.Message] = []
   /// Its storage is reused.
@@ -54,7 +52,6 @@ final class DownloadScheduler: @unchecked Sendable {
     clients[0] = robotsClient
   }
 
-  /// Runs until it is shut down.
   func run() {
     while !isEnding { iterate() }
     pool.end()

@@ -53,7 +53,6 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Whether the downloader was shut down.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
@@ -74,6 +73,5 @@ final class Inbox: Sendable {
     }
   }
 
-  /// Moves all messages into `messages`, whose storage is reused.
   func takeAll(into messages: inout [Message]) { _ = mailbox.takeAll(into: &messages) }
 }

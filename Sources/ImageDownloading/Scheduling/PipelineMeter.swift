@@ -8,7 +8,6 @@ import Synchronization
 package enum Bottleneck: Int, CaseIterable, Sendable {
   /// The caller waits for its own input, such as a pipe or a list that is being fetched.
   case input
-  /// The caller reads its input.
   case reading
   /// The caller looks up the cache or reports results.
   case lookingUp
@@ -16,7 +15,6 @@ package enum Bottleneck: Int, CaseIterable, Sendable {
   case concurrency
   /// Hosts are at their limit, and their transfers wait for them.
   case hosts
-  /// A rate delays the next request.
   case rate
   /// Hosts are paused: they asked for it (429, 503) or kept failing.
   case pause
@@ -59,19 +57,16 @@ package struct BottleneckTimes: Sendable, Equatable {
 /// per batch, the coding threads per body. If a downloader serves several managers or runs, the figures cover all of them, and the
 /// activity of the caller that reported last counts.
 package final class PipelineMeter: Sendable {
-  /// The activity of the caller.
   package enum Supply: Sendable {
     /// Nothing: everything is requested, or as much as is allowed at once.
     case none
     /// It waits for its own input.
     case waiting
-    /// It reads its input.
     case reading
     /// It looks up the cache or reports results.
     case working
   }
 
-  /// The activity of the store thread.
   package enum Store: Sendable {
     case idle
     /// It checks received images.
@@ -105,7 +100,6 @@ package final class PipelineMeter: Sendable {
   /// The current bottleneck; nil if nothing is loading.
   package var bottleneck: Bottleneck? { state.withLock { $0.pipeline.bottleneck } }
 
-  /// The times as of now.
   package var times: BottleneckTimes {
     let now = time.monotonic()
     return state.withLock { state in
@@ -114,10 +108,8 @@ package final class PipelineMeter: Sendable {
     }
   }
 
-  /// Records the caller's new activity.
   package func supply(_ supply: Supply) { change { $0.supply = supply } }
 
-  /// Records the store thread's new activity.
   package func store(_ store: Store) { change { $0.store = store } }
 
   /// Sets how many bodies keep all coding threads busy.
@@ -126,7 +118,6 @@ package final class PipelineMeter: Sendable {
   /// Counts a body that is passed to the coding threads.
   package func codingWasAdded() { change { $0.bodiesToCode += 1 } }
 
-  /// Counts a body that a coding thread has finished.
   package func codingEnded() { change { $0.bodiesToCode -= 1 } }
 
   /// Records that the transfer thread sleeps from now on, with `running` transfers, some of them its own, and a limit that keeps more from
@@ -139,7 +130,6 @@ package final class PipelineMeter: Sendable {
     }
   }
 
-  /// Records that the thread of a loop has woken.
   func loopWoke(_ loop: Int, at now: MonotonicInstant) {
     state.withLock { state in
       state.advance(to: now)

@@ -3,7 +3,6 @@ import Base
 /// A transfer that has not ended, waiting or running, for one or several downloads.
 final class QueuedDownload: SharedWork {
   enum Activity {
-    /// Between two of the others.
     case none
     /// Queued; it doesn't start before that time.
     case queued(notBefore: MonotonicInstant?)
@@ -41,7 +40,6 @@ final class QueuedDownload: SharedWork {
   private(set) var continuation: BodyContinuation?
   /// Whether its waiters have chunks of the body.
   var hasHandedOver = false
-  /// The accepted response, while a second request is made.
   private(set) var accepted: AcceptedResponse?
   /// The duration of the current attempt before its current hop.
   var attemptNanoseconds: UInt64 = 0
@@ -178,9 +176,7 @@ final class QueuedDownload: SharedWork {
 
   /// The next step after a failed attempt.
   enum Step {
-    /// The download fails.
     case end(ImageFailure)
-    /// It is retried at that time.
     case retry(MonotonicInstant)
     /// It is requested again after that pause of its host, which doesn't count as a retry.
     case wait(Duration)

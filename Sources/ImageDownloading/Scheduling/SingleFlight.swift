@@ -25,7 +25,6 @@ package struct SingleFlight<Work: SharedWork> {
   /// The slot of the work that is added next.
   @inlinable package var nextSlot: Int { free.last ?? slots.count }
 
-  /// The slots of all work, in no order.
   @inlinable package var all: some Sequence<Int> { slots.indices.lazy.filter { slots[$0] != nil } }
 
   /// Whether no work can be joined.
@@ -51,7 +50,6 @@ package struct SingleFlight<Work: SharedWork> {
     joinable.remove(at: index)
   }
 
-  /// From now on no request joins any current work.
   @inlinable package mutating func closeAll() { joinable.removeAll(keepingCapacity: true) }
 
   /// Removes the waiters that `isLeaving` selects. If none is left, no request joins the work from now on.
@@ -71,7 +69,6 @@ package struct SingleFlight<Work: SharedWork> {
     return self[slot]
   }
 
-  /// Whether there is work in `slot`.
   @inlinable package func contains(_ slot: Int) -> Bool { slot < slots.count && slots[slot] != nil }
 
   @inlinable package subscript(slot: Int) -> Work {
