@@ -47,8 +47,7 @@ package final class DownloadClient: Sendable {
   /// Reports that ``DownloadReceiver/mayStart`` may have become true.
   package func capacityChanged() { inbox.post(.capacityChanged) }
 
-  /// Cancels all downloads of this client, and waits until its receiver got the last event and is released. A second call does
-  /// nothing.
+  /// Cancels all downloads of this client, and waits until its receiver got the last event and is released; once.
   ///
   /// Don't call it on a thread that makes transfers, such as in ``DownloadReceiver/receive(_:)`` or a hook: it would deadlock.
   package func close() { endOnce(waiting: true) }
@@ -104,8 +103,7 @@ public enum DownloadEvent: Sendable {
   }
 }
 
-/// Receives the events of a ``DownloadClient``, on the transfer thread and never under a lock; after a shutdown of the downloader, those of
-/// rejected downloads on the thread that submits them.
+/// Receives the events of a ``DownloadClient``, on the transfer thread, never under a lock; after a shutdown on the submitter's.
 ///
 /// Both calls block the transfer thread until they return, so hand work to other threads.
 package protocol DownloadReceiver: AnyObject, Sendable {
@@ -128,15 +126,13 @@ package struct Download: Sendable {
   /// The position within the class: lower ones start first; equal ones in the order of submission.
   package var sequence: Int64
   package var prepared: PreparedOptions
-  /// The validators of the caller's copy, sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1) on each hop at the
-  /// download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil (the default), a 304 is an
-  /// unacceptable status like any other.
+  /// The validators of the caller's copy, sent as `If-None-Match` and `If-Modified-Since` (RFC 9110, section 13.1) on each hop at
+  /// the download's own origin. A 304 then ends it with ``DownloadEvent/notModified(id:_:)``. If nil, a 304 is unacceptable.
   package var validators: Validators?
   /// Whether ``DownloadEvent/started(id:)``, ``DownloadEvent/response(id:_:)``, ``DownloadEvent/retrying(id:_:after:)`` and
   /// ``DownloadEvent/progress(id:received:expected:)`` are sent; false by default.
   package var wantsProgress = false
-  /// The minimum time between two progress reports, except before the last. With zero, the default, there is at most one report per
-  /// iteration of the transfer thread.
+  /// The minimum time between two progress reports, except before the last; with zero, one iteration of the transfer thread.
   package var progressInterval = Duration.zero
   /// Whether ``TransferSummary/details`` is filled; false by default.
   package var wantsDetails = false

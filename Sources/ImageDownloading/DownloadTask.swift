@@ -63,8 +63,7 @@ public enum DownloadError: Error, Sendable, Hashable {
 
 /// Single downloads for callers that await them.
 extension ImageDownloader {
-  /// Starts a download in addition to those of all clients, within the same limits. After a shutdown it fails as
-  /// ``DownloadError/shutDown``.
+  /// Starts a download within the limits of all clients. After a shutdown it fails as ``DownloadError/shutDown``.
   ///
   /// - Parameters:
   ///   - url: as written; it is normalised first, unless a loader handles it. A URL that isn't http or https fails as

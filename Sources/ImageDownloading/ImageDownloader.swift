@@ -11,9 +11,8 @@ import Synchronization
 /// One thread, the transfer thread, orders all downloads and runs transfers; with more ``DownloadLimits/threads``, others run transfers
 /// too. The methods here and of the clients only send it messages and return, except for `shutDown()`, which waits.
 ///
-/// Receivers, observers, hooks of requests, credentials and ``ImageLoader/canLoad(_:)`` are called on the transfer thread; hooks of
-/// responses, judges and decryptors on the thread that runs the transfer. They delay the transfers of their thread until they return.
-/// ``ImageLoader/load(_:)`` runs in a task of its own.
+/// Receivers, observers, hooks of requests, credentials and ``ImageLoader/canLoad(_:)`` are called on the transfer thread; hooks
+/// of responses, judges and decryptors on the transfer's: both delay transfers. ``ImageLoader/load(_:)`` runs in a task.
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {
@@ -21,8 +20,7 @@ public final class ImageDownloader: Sendable {
     public var maxConcurrentDownloads: Int
     /// The maximum number of concurrent transfers per host (name and port); 8 by default, at least 1.
     public var maxConcurrentPerHost: Int
-    /// The order of downloads of one class by their submission; nil, the default: first in, first out, except in
-    /// batches with an order of their own.
+    /// The order of downloads of one class by their submission; nil, the default: first in, first out, or that of a batch.
     public var order: DownloadOrder?
     /// The clock.
     public var time: TimeSource
@@ -137,8 +135,7 @@ public final class ImageDownloader: Sendable {
   /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too, and so does a number
   /// of threads above ``DownloadLimits/maximumThreads``. If the system has no more threads, fewer make transfers.
   ///
-  /// Changes of a rate never cause a burst: the elapsed fraction of the wait for the next start becomes the same fraction of the new
-  /// wait.
+  /// Changes of a rate cause no burst: the elapsed fraction of the wait for the next start becomes the same of the new wait.
   public func setLimits(_ limits: DownloadLimits) {
     changeLimits { $0 = limits }
   }
@@ -239,8 +236,7 @@ public struct DownloadLimits: Sendable, Hashable {
   public var rate: Double?
   /// Requests per second and host; nil: unlimited.
   public var perHostRate: Double?
-  /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if they fail, get
-  /// slower or the host asks for a pause.
+  /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if not.
   public var isAdaptive: Bool
   /// How many threads make transfers, at least 1; nil, the default: half as many as the machine has cores, but one for each eight
   /// transfers at most and one for each 1,024 at least. Before limits are set there is one. Connections stay with their thread; transfers to one host spread over the

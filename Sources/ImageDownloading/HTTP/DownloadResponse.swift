@@ -62,8 +62,7 @@ public struct DownloadResponse: Sendable {
 
   /// How long a stored response with the freshness `stored` may be reused after this 304.
   ///
-  /// Headers of the 304 replace the stored ones, and missing ones stay (RFC 9111, sections 3.2 and 4.3.4): so `no-cache` and `immutable`
-  /// are kept, and the stored lifetime restarts.
+  /// Headers of the 304 replace the stored ones, and missing ones stay (RFC 9111, sections 3.2 and 4.3.4): the lifetime restarts.
   public func freshness(renewing stored: Freshness) -> Freshness {
     if hasCacheControl { return freshness }
     var renewed = stored

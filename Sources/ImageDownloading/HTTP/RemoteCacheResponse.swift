@@ -90,8 +90,7 @@ package struct RemoteCacheResponse: Sendable, Hashable {
   }
 }
 
-/// A header's value as members with parameters, like lists of structured fields (RFC 9651, section 3.1), parsed leniently: junk
-/// becomes a member with an odd name.
+/// A header's value as members with parameters (RFC 9651, section 3.1), parsed leniently: junk becomes a member with an odd name.
 struct FieldList {
   struct Member {
     /// The item itself, without quotes.

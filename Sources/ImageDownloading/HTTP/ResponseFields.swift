@@ -233,8 +233,7 @@ enum HTTPStatus {
   /// Whether the server doesn't support the method, for this URL or at all (RFC 9110, sections 15.5.6 and 15.6.2).
   static func refusesMethod(_ status: Int) -> Bool { status == 405 || status == 501 }
 
-  /// Whether a response to HEAD or to a request for a range may differ from that to a plain GET: for all but one, which is about earlier
-  /// requests (RFC 6585, section 4).
+  /// Whether a response to HEAD or a range may differ from a plain GET's: not 429, about earlier requests (RFC 6585).
   static func dependsOnMethod(_ status: Int) -> Bool { status != 429 }
 
   /// Whether the server asks for a pause (RFC 6585, section 4; RFC 9110, section 15.6.4).

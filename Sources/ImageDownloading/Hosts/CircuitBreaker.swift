@@ -14,8 +14,7 @@ package struct CircuitBreaker: Sendable, Hashable {
   package var pause: Duration
   /// Failed tries after which the host's other downloads fail as `host-down` without a request; 3 by default, at least 1.
   package var rounds: Int
-  /// How long they fail before one request tries the host again; 5 minutes by default. ``ImageDownloader/forgetFailures()`` ends it
-  /// sooner.
+  /// How long they fail before one request tries the host again; 5 minutes by default. See ``ImageDownloader/forgetFailures()``.
   package var downFor: Duration
 
   /// Creates a circuit breaker; a number below 1 traps when it is used.

@@ -126,8 +126,7 @@ enum HostResponse {
 enum HostRejection: Equatable {
   /// It failed so often that it counts as down.
   case down(failures: Int, last: ImageFailure)
-  /// It has sent nothing but 429 and 503 since its last other response; `remaining` is left of pauses of `total`. It counts as down if
-  /// there was no other response.
+  /// It has sent only 429 and 503 since its last other response, if any (else `isDown`); `remaining` is left of `total`.
   case paused(status: Int, remaining: Duration, total: Duration, isDown: Bool)
 
   /// The failure of downloads that wait for the host.
@@ -169,8 +168,7 @@ extension Duration {
   fileprivate var wholeSecondsText: String { "\((wholeMilliseconds + 999) / 1000) s" }
 }
 
-/// When the next request may begin to keep an even rate: virtual scheduling, as in the generic cell rate algorithm (ITU-T I.371), of
-/// depth 1.
+/// When the next request may begin to keep an even rate: virtual scheduling, the generic cell rate algorithm (ITU-T I.371).
 ///
 /// The schedule has one start per interval. A start that is late because the thread woke late doesn't delay the later ones, so
 /// that the average equals the rate. A start later than the tolerance, because nothing waited, restarts the schedule. So two starts are
@@ -196,8 +194,7 @@ struct StartRate {
 
   /// Changes the interval: the fraction of the current one that is left becomes the same fraction of the new one.
   ///
-  /// So between two starts the rate always allows exactly one start, and repeated changes of the rate allow no burst. An interval of
-  /// zero means no rate.
+  /// So between two starts the rate always allows exactly one, and changes allow no burst. An interval of zero means no rate.
   mutating func change(from old: UInt64, to new: UInt64, now: MonotonicInstant) {
     guard next > now else { return }
     let left = old > 0 ? Double(next.since(now).wholeNanoseconds) / Double(old) : 0
@@ -211,8 +208,7 @@ struct StartRate {
   }
 }
 
-/// The pauses that a host has asked for by 429 and 503 (RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4): the end of the
-/// last one, and their total since any other response.
+/// The pauses that a host has asked for by 429 and 503 (RFC 6585 and 9110): the end of the last, and their total since others.
 struct HostPause {
   /// The time before which it gets no request.
   private(set) var until = MonotonicInstant(nanoseconds: 0)
@@ -286,14 +282,12 @@ enum RetryAfter {
   }
 }
 
-/// The number of transfers that a host can take at once, found by additive increase and multiplicative decrease, as TCP finds a path's
-/// capacity (Chiu and Jain, 1989; RFC 5681).
+/// The number of transfers that a host can take at once, found as TCP finds a path's capacity (Chiu and Jain, 1989; RFC 5681).
 ///
-/// At first it grows by one with each good response, which doubles it per round trip; after the first cut it grows by one per round
-/// trip. It grows only if it was used up, since otherwise nothing is learned. It is halved if a request fails temporarily, if the host
-/// asks for a pause (429, 503), and if the smoothed time to the first byte exceeds twice the minimum: then requests queue at the host.
-/// Transfers that were running at a cut say nothing about the new limit and are ignored. At one transfer we don't cause the slowness,
-/// so the current latency becomes the new minimum.
+/// At first it grows by one with each good response, which doubles it per round trip; after the first cut it grows by one per
+/// round trip. It grows only if it was used up, since otherwise nothing is learned. It is halved if a request fails temporarily,
+/// if the host asks for a pause (429, 503), and if the smoothed time to the first byte exceeds twice the minimum: then requests
+/// queue at the host. Transfers that ran at a cut are ignored. At one transfer the slowness isn't ours.
 struct AdaptiveLimit {
   private static let first = 2.0
   /// A new latency's weight in the smoothed one is the inverse of this.

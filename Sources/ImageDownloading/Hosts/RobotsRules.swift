@@ -162,8 +162,7 @@ struct RobotsParser {
   }
 }
 
-/// A pattern of a `robots.txt`: a path prefix in which `*` stands for any bytes, and a final `$` for the end of the path
-/// (RFC 9309, section 2.2.3).
+/// A path prefix in which `*` stands for any bytes, and a final `$` for the end of the path (RFC 9309, section 2.2.3).
 ///
 /// Pattern and path are compared in one canonical form, whichever characters are percent-encoded (section 2.2.2): unreserved ones
 /// aren't, all others are, except those that separate parts of a path or fields of a query.
@@ -266,8 +265,7 @@ struct RobotsPattern: Sendable {
 
 /// The rules of `robots.txt` files, and the downloads that wait for them.
 ///
-/// Rules are kept for a day (RFC 9309, section 2.4), and failures to fetch a file for five minutes. Above a number of hosts or bytes,
-/// all are dropped and fetched again.
+/// Rules are kept for a day (RFC 9309, section 2.4), failures for five minutes. Above a number of hosts or bytes all are dropped.
 struct RobotsRegistry {
   private static let maximumCount = 16_384
   private static let maximumBytes = 64 << 20

@@ -26,8 +26,7 @@ extension DownloadOptions {
     case automatic
     /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 only: by TLS, or without TLS by prior knowledge (RFC 9113, section 3.3), then with one connection per request. A server
-    /// with another version fails.
+    /// HTTP/2 only: by TLS, or without it by prior knowledge (RFC 9113, section 3.3), with one connection per request.
     case http2
   }
 
@@ -183,8 +182,7 @@ extension DownloadOptions.Connection {
 
 /// The proxy of the environment, by the rules of libcurl (libcurl-env(3)).
 enum EnvironmentProxy {
-  /// The variable whose proxy requests to `host` would use; nil if there is none. libcurl doesn't read `HTTP_PROXY`, which servers set
-  /// from a request's header `Proxy`.
+  /// The variable whose proxy requests to `host` would use. libcurl doesn't read `HTTP_PROXY`, which servers set from `Proxy`.
   static func variable(isSecure: Bool, host: String) -> String? {
     let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
     guard let name = names.first(where: { value(of: $0) != nil }) else { return nil }

@@ -37,8 +37,7 @@ public struct Credentials: Sendable, Hashable {
 
   /// A credential per host: `find` gets its name, its port and whether the connection uses TLS, and returns nil to send none.
   ///
-  /// It must be quick: it is called on the transfer thread for each request, and for each look-up of an image. Two sources with the
-  /// same name count as equal.
+  /// It must be quick: it is called for each request and each look-up of an image. Two sources with the same name count as equal.
   public static func perHost(
     name: String,
     _ find: @escaping @Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?
@@ -67,11 +66,9 @@ extension Credentials {
 }
 
 extension DownloadOptions {
-  /// Returns the credential of ``credentials`` for a request to `url`, a normalised one; nil if there is none, if the URL has its own,
-  /// and if it is neither http nor https.
+  /// Returns the credential of ``credentials`` for a normalised URL; nil if there is none, or if the URL has its own.
   ///
-  /// A cache distinguishes images by their credential. An `Authorization` header of the options or of the downloader replaces it in
-  /// requests.
+  /// A cache distinguishes images by their credential. An `Authorization` header of options or downloader replaces it.
   package func credential(for url: UnsafeRawBufferPointer) -> Credential? {
     purpose.isForOtherOrigin ? nil : credentials?.credential(for: url)
   }

@@ -33,8 +33,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether cookies are kept and sent, at a download's own origin, from one jar in memory for all such downloads of a downloader
   /// (RFC 6265); false by default. See ``ImageDownloader/clearCookies()``.
   public var handlesCookies = false
-  /// Whether invalid TLS certificates are accepted, on each hop; false by default. Anyone on the network path can then read and change
-  /// the traffic.
+  /// Whether invalid TLS certificates are accepted, on each hop; false by default. Anyone on the path can then read it.
   public var allowsInvalidTLSCertificates = false
   /// How connections are made; by default directly, with the HTTP version that TLS negotiates.
   public var connection = Connection()
@@ -58,8 +57,7 @@ public struct DownloadOptions: Sendable, Hashable {
     get { patience.retries }
     set { patience.retries = newValue }
   }
-  /// The wait before a retry: a random time from zero to a limit (full jitter), which is 500 ms before the first retry by default, and at
-  /// most 30 s.
+  /// The wait before a retry: a random time from zero to a limit (full jitter), by default 500 ms at first and at most 30 s.
   public var backoff: Backoff {
     get { patience.backoff }
     set { patience.backoff = newValue }
@@ -77,8 +75,7 @@ public struct DownloadOptions: Sendable, Hashable {
   /// The accepted media types, such as `image/png` or `image/*`, ignoring case and parameters; a response of another type, or without
   /// one, fails as `content-type`. Nil (the default) accepts all.
   public var acceptContentTypes: Set<String>?
-  /// The maximum size of a body in bytes; a larger one fails as `too-large`. 64 MiB by default. A length that the server declares counts,
-  /// even if less is requested.
+  /// The maximum size of a body in bytes, declared or received; a larger one fails as `too-large`. 64 MiB by default.
   public var maxBytes = 64 << 20
   /// Bodies with more bytes are delivered in chunks while they arrive, smaller ones whole; 256 KiB by default. Each running transfer
   /// may hold that much in memory, at most ``maxBytes``.
@@ -177,8 +174,7 @@ extension DownloadOptions {
   /// headers, not even the downloader's own, no credentials, cookies, client certificate or hooks.
   public var forOtherOrigin: DownloadOptions { with { $0.purpose.isForOtherOrigin = true } }
 
-  /// The same connection, time limits and secrets for a text instead of an image: a whole GET with status 200, whatever its first bytes,
-  /// in chunks if it is large.
+  /// The same connection, limits and secrets for a text: a GET with status 200, whatever its first bytes, large ones in chunks.
   public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
     fetchingText(accept, statuses: [200], maxBytes: maxBytes, streamAbove: 128 << 10, chunkBytes: 256 << 10)
   }
@@ -317,8 +313,7 @@ extension DownloadOptions {
   /// request.options.timeout = .seconds(5)
   /// request.options.headers = [.init("Accept-Language", "de")]
   /// ```
-  /// Each option of ``DownloadOptions`` can be set; reading one gives nil unless it was set. Headers are added to those of the manager,
-  /// and replace those of the same name.
+  /// Each option of ``DownloadOptions`` can be set; reading one gives nil unless it was. Headers are added to the manager's.
   @dynamicMemberLookup
   public struct Changes: Sendable, Hashable {
     private struct Change: Sendable, Hashable {

@@ -2,11 +2,9 @@ public import Base
 
 /// A replacement of libcurl for some URLs: files, an object store, a test.
 ///
-/// A load counts as a transfer for order, limits, retries, cancellation and sharing; URLs that aren't http or https count as one host
-/// per scheme.
+/// A load counts as a transfer for order, limits, retries, cancellation and sharing, with one host per scheme but http and https.
 public protocol ImageLoader: Sendable {
-  /// Whether it loads `url`. Must be quick: called on the transfer thread for each download, and on the caller's thread for a
-  /// ``DownloadTask``.
+  /// Whether it loads `url`. Must be quick: called on the transfer thread, or the caller's of a ``DownloadTask``.
   func canLoad(_ url: String) -> Bool
   /// Loads the image in a task of its own, which is cancelled if the image is no longer needed or its time is up.
   ///
@@ -20,8 +18,7 @@ public struct LoaderRequest: Sendable {
   public var url: String
   /// The validators of the caller's copy, so that the loader may return ``LoaderResponse/notModified``.
   public var validators: Validators?
-  /// The options of the download. A loader may return the whole image for any method, and its images aren't judged by their first
-  /// bytes.
+  /// The options of the download. A loader may return the whole image for any method; its first bytes aren't judged.
   public var options: DownloadOptions
 
   public init(url: String, validators: Validators? = nil, options: DownloadOptions) {

@@ -48,8 +48,7 @@ public struct ResponseModifier: NamedHook {
   public let name: String
   let modify: @Sendable (ResponseHead) -> ResponseHead?
 
-  /// Creates a modifier that returns the head to judge the response by, or nil to reject it, which fails the download as
-  /// `content-type`.
+  /// Creates a modifier that returns the head to judge by, or nil to reject it, which fails the download as `content-type`.
   ///
   /// Called for the head of each response that isn't a redirect.
   public init(name: String, modify: @escaping @Sendable (ResponseHead) -> ResponseHead?) {
@@ -75,8 +74,7 @@ public struct Decryptor: NamedHook {
 package enum PrefixVerdict: Sendable, Equatable {
   /// No objection; the body isn't judged again in this attempt.
   case accepted
-  /// Undecided: judge again when `minimum` bytes from the start are available; if `start` isn't nil, those before it that haven't been
-  /// received aren't needed.
+  /// Undecided: judge again at `minimum` bytes from the start; those before `from` that haven't been received aren't needed.
   case needsMore(minimum: Int, from: Int? = nil)
   /// The transfer stops now, and the download fails permanently: it isn't retried, whatever the failure says.
   case refused(ImageFailure)

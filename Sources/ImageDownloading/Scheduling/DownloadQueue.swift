@@ -19,11 +19,10 @@ package enum StartLimit: Sendable {
 
 /// The order of all waiting downloads: which one starts next, and which ones may not start yet.
 ///
-/// Among those that may start now, the highest class goes first, then the lowest sequence. A host at its limit delays only its own
-/// downloads: each host has a heap, and a heap of hosts orders those that can start something by their best download. A host that has to
-/// wait for a time, because of its rate or a pause, sleeps in a heap by time. A retry waits in another heap, uses no slot, and keeps its
-/// sequence. Entries are removed lazily: each has a ticket, and is skipped if its slot has another ticket by then. So every operation
-/// takes O(log n).
+/// Among those that may start now, the highest class goes first, then the lowest sequence. A host at its limit delays only its
+/// own downloads: each host has a heap, and a heap of hosts orders those that can start something by their best download. A host
+/// that has to wait for a time, because of its rate or a pause, sleeps in a heap by time. A retry waits in another heap, uses no
+/// slot, and keeps its sequence. Entries are removed lazily: each has a ticket, and is skipped if its slot has another by then.
 ///
 /// A new host starts one transfer alone, and its others once that one has connected or failed: they then find a resolved name, and with
 /// HTTP/2 a connection to share. The number of names being resolved is limited, since each takes a thread.
@@ -93,8 +92,7 @@ package struct DownloadQueue {
 
   /// Adds the download in `slot` to `host`; it doesn't start before `time`.
   ///
-  /// `continues` marks the next request of an attempt, which precedes all new ones. The download waits for pauses of its host for at
-  /// most `patience`.
+  /// `continues` marks the next request of an attempt, which precedes all new ones; `patience` limits the wait for host pauses.
   package mutating func insert(
     slot: Int,
     host: Int,
@@ -181,8 +179,7 @@ package struct DownloadQueue {
     announce(host)
   }
 
-  /// A transfer to `host` has ended. If it failed to connect, the host's others may try too; if it made no request, its start doesn't
-  /// count.
+  /// A transfer to `host` has ended. If it failed to connect, its others may try; if it made no request, its start doesn't count.
   package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
     running -= 1
     hosts[host].running -= 1

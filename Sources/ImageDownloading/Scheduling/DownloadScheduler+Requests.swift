@@ -42,8 +42,7 @@ extension DownloadScheduler {
     notifyStarted(slot)
   }
 
-  /// The kind of the next request of `job`: that of its options, except for servers without HEAD or ranges, and decryptors, which can't
-  /// read a prefix.
+  /// The kind of the next request: that of the options, except for servers without HEAD or ranges, and decryptors.
   private func kind(of job: QueuedDownload) -> RequestTemplate.Kind {
     let options = job.download.options
     var kind = RequestTemplate.Kind(prepared: job.download.prepared, isOwnOrigin: job.isAtOwnOrigin, method: options.method)
@@ -68,8 +67,7 @@ extension DownloadScheduler {
   }
 }
 
-/// The origins whose servers don't support HEAD, so that their other URLs are probed at once, or ranges, so that these are fetched
-/// without one.
+/// The origins without HEAD, so that their other URLs are probed at once, or without ranges, so that these are fetched.
 struct MethodRefusals {
   /// Above this, all of a method are dropped and learned again.
   private static let maximumCount = 4096
@@ -170,8 +168,7 @@ extension DownloadScheduler {
     return nil
   }
 
-  /// Continues the attempt of a job whose HEAD or probe failed with a plain GET, which decides; a server that only lacks the method HEAD
-  /// is probed.
+  /// Continues the attempt of a failed HEAD or probe with a plain GET, which decides; a server that only lacks HEAD is probed.
   private func confirm(_ slot: Int, _ refusal: Refusal, _ requestEnd: RequestEnd) {
     if refusal.method == .head, HTTPStatus.refusesMethod(refusal.failure.status ?? 0) {
       refusals.insert(pending[slot].url, .head)

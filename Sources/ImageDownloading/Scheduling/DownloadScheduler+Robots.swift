@@ -2,8 +2,7 @@ import Base
 
 /// Fetching hosts' rules for robots before anything else (RFC 9309).
 ///
-/// The scheduler fetches the files by downloads of its own, within all limits; jobs wait for them outside the queue, and enter it once
-/// they are allowed.
+/// The scheduler fetches the files by downloads of its own, within all limits; jobs wait for them outside the queue.
 extension DownloadScheduler {
   /// Whether a job may be queued now. If not, it waits for its host's rules or was ended by them.
   func admitsByRobots(_ slot: Int) -> Bool {

@@ -3,9 +3,8 @@ import Base
 
 /// The transfer thread: it owns all downloads and their order, and runs the first loop.
 ///
-/// An iteration: sleep until an event; run libcurl; take messages; conclude ended transfers; start waiting ones; deliver events. It sleeps
-/// indefinitely if no socket, timer or message wakes it. Separate files have its parts: sharing, requests, hosts, `robots.txt`,
-/// loaders, progress.
+/// An iteration: sleep until an event; run libcurl; take messages; conclude ended transfers; start waiting ones; deliver events.
+/// Separate files have its parts: sharing, requests, hosts, `robots.txt`, loaders, progress.
 final class DownloadScheduler: @unchecked Sendable {
   // Sendable because it is created on one thread and then used by the transfer thread only.
 

@@ -50,12 +50,10 @@ package struct BottleneckTimes: Sendable, Equatable {
   }
 }
 
-/// Measures how long each step of loading was the bottleneck: threads report their activity, and the time up to then counts for the
-/// bottleneck until then.
+/// Measures how long each step of loading was the bottleneck: threads report their activity, which ends the one before.
 ///
-/// They report changes between work and sleep, which are rare compared with URLs: the transfer thread twice per iteration, callers
-/// per batch, the coding threads per body. If a downloader serves several managers or runs, the figures cover all of them, and the
-/// activity of the caller that reported last counts.
+/// They report changes between work and sleep, which are rare compared with URLs: the transfer thread twice per iteration,
+/// callers per batch, the coding threads per body. The figures cover all managers and runs of a downloader.
 package final class PipelineMeter: Sendable {
   package enum Supply: Sendable {
     /// Nothing: everything is requested, or as much as is allowed at once.
@@ -120,8 +118,7 @@ package final class PipelineMeter: Sendable {
 
   package func codingEnded() { change { $0.bodiesToCode -= 1 } }
 
-  /// Records that the transfer thread sleeps from now on, with `running` transfers, some of them its own, and a limit that keeps more from
-  /// starting.
+  /// Records that the transfer thread sleeps, with `running` transfers, some its own, and a limit that keeps more from starting.
   func transfersSleep(limit: StartLimit, running: Int, ofThem own: Int) {
     change { pipeline in
       pipeline.sleeps(0, hasTransfers: own > 0)
@@ -180,8 +177,7 @@ struct PipelineState {
 
   /// The bottleneck; nil if nothing is loading.
   ///
-  /// While the threads that make transfers work, slots wait for them and not for servers, so they are the bottleneck, unless a time or a lack of
-  /// room keeps the next transfer from starting anyway.
+  /// While the threads that make transfers work, slots wait for them, unless a time or a lack of room delays the next.
   var bottleneck: Bottleneck? {
     switch limit {
     case .held: arrived

@@ -137,8 +137,7 @@ final class QueuedDownload: SharedWork {
     continueAttempt()
   }
 
-  /// Continues the attempt with a plain GET, as all later ones, since HEAD or a probe failed: from the start, as redirects may depend on
-  /// the method.
+  /// Continues the attempt, and all later ones, with a plain GET from the start, as redirects may depend on the method.
   func getInstead(of refusal: Refusal) {
     refused = .probe
     if refusal.isLesson { lesson = refusal.method }

@@ -10,8 +10,7 @@ package protocol SharedWork {
 
 /// The work under way. An identity has at most one piece of work that can be joined: later requests wait for its result.
 ///
-/// A cancelled waiter leaves, and the others keep waiting. The caller stops work that has no waiter left; a later request starts new work
-/// instead of getting a cancellation.
+/// A cancelled waiter leaves, and the others keep waiting. The caller stops work without waiters; later requests start new.
 package struct SingleFlight<Work: SharedWork> {
   @usableFromInline var slots: [Work?] = []
   @usableFromInline var free: [Int] = []

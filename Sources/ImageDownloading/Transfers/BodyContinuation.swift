@@ -1,8 +1,7 @@
 import Base
 import Synchronization
 
-/// The received part of a body that a further request continues: of a probe whose judge needs more, or of a response that broke off
-/// (RFC 9110, section 14.2).
+/// The received part of a body that a further request continues: a probe's, or one that broke off (RFC 9110, section 14.2).
 ///
 /// A class, so that jobs stay small: few have one.
 final class BodyContinuation {
@@ -13,8 +12,7 @@ final class BodyContinuation {
   private(set) var prefix: [UInt8]
   /// The parts of a probed body after the prefix.
   private(set) var pieces: [SparseFile.Piece] = []
-  /// The number of received bytes, including those delivered in chunks: the offset where the body continues. A probe
-  /// may omit some before it.
+  /// The offset where the body continues, after bytes that were delivered in chunks; a probe may omit some before it.
   let start: Int
   /// The last of these bytes, which the request repeats; empty for a probe.
   private(set) var seam: [UInt8] = []
@@ -132,8 +130,7 @@ final class KeptBytes: Sendable {
 }
 
 extension ResponseFields {
-  /// The `If-Range` condition for a later range request (RFC 9110, section 13.1.5): a strong entity tag or, if there is no tag at all, a
-  /// date at least a second before the response's own.
+  /// The `If-Range` condition (RFC 9110, section 13.1.5): a strong entity tag or else a date a second before the response.
   var rangeCondition: String? {
     let value: String?
     if let etag = last(.etag) {
@@ -192,8 +189,7 @@ struct PrefixPlan {
 
 /// The part of a body in a response to a range request.
 enum ResponsePart {
-  /// The whole body: the server ignores ranges, or the image has changed since the previous part. Every response without a range
-  /// counts as this.
+  /// The whole body: the server ignores ranges, or the image has changed. Every response without a range counts as this.
   case whole
   /// The requested part or its beginning, and the body's length if it is declared (RFC 9110, section 15.3.7).
   case part(Range<Int>, total: Int?)

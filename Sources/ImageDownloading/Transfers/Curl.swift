@@ -38,8 +38,7 @@ final class CurlList {
 
   /// Creates a list of headers; those in `removed` are suppressed if libcurl would add them.
   init(headers fields: [HeaderField], removing removed: [String]) {
-    // libcurl drops a header with an empty value unless a semicolon replaces the colon; an empty value with a colon suppresses
-    // its own header.
+    // libcurl drops a header with an empty value unless a semicolon replaces the colon; with a colon it suppresses its own.
     for field in fields { append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)") }
     for name in removed where !fields.contains(where: { $0.name.equalsIgnoringCase(name) }) { append("\(name):") }
   }

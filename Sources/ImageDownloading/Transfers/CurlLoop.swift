@@ -2,12 +2,10 @@ import CCurl
 import Platform
 import Base
 
-/// Runs transfers: libcurl's multi handle on a poller of the system, with its connections, the transfers that are in it, and the records
-/// of libcurl's callbacks.
+/// Runs transfers: libcurl's multi handle on a poller, with its connections and transfers, and the records of its callbacks.
 ///
-/// It knows neither queue nor jobs: the ``DownloadScheduler`` starts transfers and takes what they report. One thread at a time uses it.
-/// It is driven by `curl_multi_socket_action` only: the callbacks only record what to watch and until when, and handles are added and
-/// removed outside of them.
+/// It knows neither queue nor jobs: the ``DownloadScheduler`` starts transfers and takes what they report. One thread at a time
+/// uses it. libcurl's callbacks only record what to watch and until when; handles are added and removed outside.
 final class CurlLoop {
   private static let eventLimit = 256
   /// The maximum sleep while a socket can't be watched.
@@ -23,8 +21,7 @@ final class CurlLoop {
   private let time: TimeSource
   /// When libcurl wants to be called; nil if it waits for sockets only.
   private var timer: MonotonicInstant?
-  /// Sockets that the system couldn't watch, for lack of memory or watches: retried until it can. Otherwise, a transfer would wait for
-  /// an unwatched event until its time limit.
+  /// Sockets that the system couldn't watch, for lack of memory or watches: retried, or transfers would wait for nothing.
   private var unwatched: [Int32: Int32] = [:]
   /// By socket.
   private var uses: [Use] = []
@@ -35,8 +32,7 @@ final class CurlLoop {
   /// Whether a socket is used by transfers.
   private enum Use: UInt8 {
     case used
-    /// libcurl no longer watches it, but epoll still does. A persistent connection becomes idle and used again with each request: this way
-    /// that takes two system calls instead of three.
+    /// libcurl doesn't watch it, but epoll does: a kept connection is idle between all requests, so that saves system calls.
     case idle
     /// An idle HTTP/2 connection, which receives frames that don't belong to a response.
     case idleHTTP2
@@ -75,8 +71,7 @@ final class CurlLoop {
   /// Sets the maximum number of open connections, including those in use.
   func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
 
-  /// How long it may sleep unless a socket is ready or something happens at `instant`: rounded up, so that the event is due when the
-  /// sleep ends; -1 without limit.
+  /// How long it may sleep unless a socket is ready or something is due at `instant`, rounded up; -1 without limit.
   func sleepMilliseconds(until instant: MonotonicInstant = MonotonicInstant(nanoseconds: .max)) -> Int32 {
     let wake = min(instant.nanoseconds, timer?.nanoseconds ?? .max, record.nextTimeLimit.nanoseconds)
     guard wake < .max else { return -1 }
@@ -84,8 +79,7 @@ final class CurlLoop {
     return wake <= now ? 0 : Int32(clamping: (wake - now + 999_999) / 1_000_000)
   }
 
-  /// Sleeps until an event, at most `milliseconds` (below 0: without limit), and makes libcurl handle it. Returns whether the wake
-  /// descriptor is readable.
+  /// Sleeps until an event, at most `milliseconds` (-1: no limit), and makes libcurl handle it. Returns whether it was woken.
   func poll(milliseconds: Int32, whenAwake: (MonotonicInstant) -> Void) -> Bool {
     for (socket, what) in unwatched { watch(socket, of: nil, for: what) }
     let isLate = !unwatched.isEmpty && !(0...Self.retryMilliseconds).contains(milliseconds)
@@ -138,8 +132,7 @@ final class CurlLoop {
     curl_multi_remove_handle(multi, transfer.easy)
   }
 
-  /// Ends the transfers that libcurl has ended or that take too long, and moves what has happened since the last call into `report`, whose
-  /// storage is reused.
+  /// Ends transfers that libcurl has ended or that take too long, and moves all that happened into `report`, reusing its storage.
   func takeReport(_ report: inout CurlReport) {
     record.reportProgress()
     concludeEnded()
@@ -208,8 +201,7 @@ final class CurlLoop {
     if !setWatch(of: socket, for: what) { unwatched[socket] = what }
   }
 
-  /// Shuts down an idle connection with unread bytes: they would be taken for the next response. libcurl detects that before it reuses the
-  /// connection.
+  /// Shuts down an idle connection with unread bytes, which would be taken for the next response; libcurl then doesn't reuse it.
   private func endIfUnasked(_ socket: Int32) {
     guard use(of: socket) == .idle else { return }
     var byte: UInt8 = 0

@@ -5,8 +5,7 @@ import Synchronization
 ///
 /// Transfers that start travel to it in batches, and what it records travels back by the scheduler's inbox.
 ///
-/// `@unchecked Sendable`: its thread uses the loop, except while the transfer thread has halted it and uses the loop itself; the
-/// transfer thread uses the outbox.
+/// `@unchecked Sendable`: its thread uses the loop, except while the transfer thread has halted it; that also uses the outbox.
 final class CurlThread: @unchecked Sendable {
   /// `@unchecked Sendable`: a transfer belongs to the loop from its start to its end.
   enum Command: @unchecked Sendable {

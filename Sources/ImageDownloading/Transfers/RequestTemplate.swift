@@ -18,8 +18,7 @@ final class RequestTemplate {
     /// Whether only a plain GET shows that it failed because of the URL.
     var isTentative: Bool { method == .head || method == .probe && !isPlain }
 
-    /// Whether cookies are sent and kept: only at the download's own origin, like its headers. The jar separates hosts but not ports
-    /// (RFC 6265, section 8.5).
+    /// Whether cookies are sent and kept: only at the download's own origin, as the jar doesn't separate ports (RFC 6265, 8.5).
     var handlesCookies: Bool { prepared.options.handlesCookies && isOwnOrigin }
 
     static func == (left: Kind, right: Kind) -> Bool {
@@ -144,8 +143,7 @@ extension Transfer {
   }
 }
 
-/// A request that differs from its template by more than the URL: a conditional one, one changed by hooks, or one for a later part of
-/// a body.
+/// A request that differs from its template by more than the URL: conditional, changed by hooks, or for a later part of a body.
 struct OwnRequest {
   var url: [UInt8]
   let headers: CurlList

@@ -206,8 +206,7 @@ extension Transfer {
     return .response(prefix(time))
   }
 
-  /// The request for the bytes up to `minimum`, without those before `start`, or for all that is missing if the judge needs all or has
-  /// made many requests; nil if there can't be another.
+  /// The request for the bytes up to `minimum`, without those before `start`, or after many requests for all; nil if none.
   private func nextPart(to minimum: Int, from start: Int?) -> BodyContinuation? {
     let requests = 1 + (body.continuation?.requests ?? 0)
     // A later part of a coded body can't be decoded.

@@ -67,8 +67,7 @@ extension Transfer {
     }
   }
 
-  /// Uses the part's own headers; missing ones come from the response that it continues (RFC 9110, section
-  /// 15.3.7).
+  /// Uses the part's own headers, and else those of the response that it continues (RFC 9110, section 15.3.7).
   private func proceed(with part: ResponsePart) {
     guard case .part = part else { return startOver() }
     guard let continuation = body.continuation else { return }

@@ -4,8 +4,7 @@ import Base
 
 /// A running request: an easy handle and the body that it receives; reused, except for the handle, for one request after another.
 ///
-/// While it is running it belongs to its loop, whose callbacks change only this and the ``TransferRecord``; otherwise it belongs to the
-/// scheduler.
+/// While it runs it belongs to its loop, whose callbacks change only this and the ``TransferRecord``; otherwise to the scheduler.
 final class Transfer {
   /// The state of its connection.
   enum Phase {
@@ -98,8 +97,7 @@ final class Transfer {
     /// Why we stopped the transfer.
     var refusal: ImageFailure?
     var remoteCache: RemoteCacheResponse?
-    /// The offset at which its part of the body ends, which is the whole body's end except for a probe; nil if the body is coded or the
-    /// length isn't declared.
+    /// The offset at which its part of the body ends, or the whole unless it is a probe; nil if it is coded or not declared.
     var declaredBytes: Int?
     /// The length of the whole body, if known.
     var totalBytes: Int?
@@ -218,8 +216,7 @@ final class Transfer {
     let mayBeHTTP2 = version != .http1 && isSecure || known
     let buffer = mayBeHTTP2 ? Self.http2BufferBytes : request.method == .probe ? Self.probeBufferBytes : Self.bufferBytes
     curl_set_long(easy, CURLOPT_BUFFERSIZE, buffer)
-    // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: on an existing HTTP/2 connection it would start the protocol
-    // again and fail.
+    // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: it would start it again on an old one and fail.
     for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
   }
 

@@ -131,9 +131,8 @@ final class TransferPool {
 
 /// Decides which loop runs a host's next transfer.
 ///
-/// A connection stays with its loop. So a host has a home among the loops: requests that come one after another meet there, and find
-/// an open connection. Those at the same time spread evenly from there on, except over TLS as long as the server may speak HTTP/2, whose
-/// requests share a connection.
+/// A connection stays with its loop. So a host has a home among the loops, where requests one after another find it open. Those
+/// at the same time spread evenly, except over TLS as long as the server may speak HTTP/2, whose requests share a connection.
 struct LoopChoice {
   private(set) var count = 1
   /// The number of loops that ``running`` has room for.
