@@ -56,8 +56,8 @@ struct OpenedIndex {
       // They are missing if the process that created the index died before its first commit.
       if tables == nil, access == .readOnly { throw .missing(path: folder.path) }
       if tables == nil { tables = try Self.openTables(handle, folder, creates: true) }
-      guard let tables else { throw .damaged(path: folder.path, reason: "a table of the index is missing") }
-      self.tables = tables
+      guard let opened = tables else { throw .damaged(path: folder.path, reason: "a table of the index is missing") }
+      self.tables = opened
     } catch {
       mdb_env_close(handle)
       throw error

@@ -99,22 +99,14 @@ final class FlightTable: Sendable {
     }
   }
 
-  enum Left {
-    /// It wasn't a waiter: its completion has come or is about to.
-    case notThere
-    case left
-    /// It was the last; the flight was stopped, and no request joins it any more.
-    case last
-  }
-
-  func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Left {
+  /// Removes a waiter, if it is one. Returns whether it was the last: the flight was stopped, and no request joins it any more.
+  func leave(_ number: UInt64, _ receiver: any LoadReceiver) -> Bool {
     state.withLock { state in
-      guard let slot = state.slot(number), !state.flights.leave(slot, where: { $0.receiver === receiver }).isEmpty else {
-        return .notThere
-      }
-      guard state.flights[slot].waiters.isEmpty else { return .left }
+      guard let slot = state.slot(number), !state.flights.leave(slot, where: { $0.receiver === receiver }).isEmpty,
+        state.flights[slot].waiters.isEmpty
+      else { return false }
       state.flights[slot].flight.stop(.now)
-      return .last
+      return true
     }
   }
 
@@ -162,7 +154,8 @@ final class FlightTable: Sendable {
 
 extension FlightTable.State {
   fileprivate mutating func join(_ flight: Flight, _ waiter: Waiter, mustShare: Bool) -> FlightTable.Joined {
-    let index = FlightTable.Index(flight)
+    let share = ObjectIdentifier(flight.context.share)
+    let index = FlightTable.Index(key: flight.key, share: share, isRead: flight.copy != nil)
     let current = flights.slot(of: index)
     // Another identity with the same hash has a flight of its own that no request joins.
     if let current, flights[current].flight.identity == flight.identity {
@@ -175,11 +168,5 @@ extension FlightTable.State {
     let underway = FlightTable.Underway(number: number, flight: flight, identity: index, waiters: Waiters(waiter))
     _ = flights.insert(underway, isJoinable: current == nil)
     return .began(number)
-  }
-}
-
-extension FlightTable.Index {
-  fileprivate init(_ flight: Flight) {
-    self.init(key: flight.key, share: ObjectIdentifier(flight.context.share), isRead: flight.copy != nil)
   }
 }

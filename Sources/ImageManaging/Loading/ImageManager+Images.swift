@@ -93,7 +93,7 @@ extension ImageManager {
 
   /// Removes one request from its flight, which continues for others. This doesn't complete the request.
   func cancel(_ flight: UInt64, for receiver: any LoadReceiver) {
-    if case .last = dispatcher.flights.leave(flight, receiver) { dispatcher.cancelDownloads([flight], includingRunning: true) }
+    if dispatcher.flights.leave(flight, receiver) { dispatcher.cancelDownloads([flight], includingRunning: true) }
   }
 
   /// Whether loads of `request` end as shut down.

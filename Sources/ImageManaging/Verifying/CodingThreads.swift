@@ -11,11 +11,8 @@ final class CodingThreads: Sendable {
   private let queue = WorkQueue<Work>()
   private let threads: [WorkerThread]
   private let meter: PipelineMeter
-  private let load = Load()
-
-  private final class Load: Sendable {
-    let count = Atomic(0)
-  }
+  /// The number of queued and running tasks.
+  private let load = Atomic(0)
 
   /// Starts `count` threads, or fewer if the system provides no more; throws if it provides none. Reports their work to `meter`.
   init(meter: PipelineMeter, count: Int = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) throws(ThreadError) {
@@ -40,20 +37,20 @@ final class CodingThreads: Sendable {
 
   func run(_ work: @escaping Work) {
     meter.codingWasAdded()
-    load.count.add(1, ordering: .relaxed)
-    queue.add { [meter, load] in
+    load.add(1, ordering: .relaxed)
+    queue.add { [self] in
       work()
-      load.count.subtract(1, ordering: .relaxed)
+      load.subtract(1, ordering: .relaxed)
       meter.codingEnded()
     }
   }
 
   /// Makes an idle thread take part in `work`, which is done without it too; does nothing if they are busy or there is only one.
   func helpWhereIdle(_ work: @escaping Work) {
-    guard threads.count > 1, load.count.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged else { return }
-    queue.add { [load] in
+    guard threads.count > 1, load.compareExchange(expected: 0, desired: 1, ordering: .relaxed).exchanged else { return }
+    queue.add { [self] in
       work()
-      load.count.subtract(1, ordering: .relaxed)
+      load.subtract(1, ordering: .relaxed)
     }
   }
   func close() { queue.close() }

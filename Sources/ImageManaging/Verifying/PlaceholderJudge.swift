@@ -5,30 +5,22 @@ import Synchronization
 /// in which they are found in the cache or fetched. A cached image is known by its cached bytes, which therefore also count for
 /// fetched ones. The look-up's threads and the store thread call it; the mutex holds only the counts.
 final class PlaceholderJudge: Sendable {
-  /// An image at a URL.
-  struct Occurrence {
-    let imageHash: UInt64
-    let hostHash: UInt32
-    let hostName: UnsafeRawBufferPointer
-    /// The URL as it was first written, without credentials.
-    let shownURL: UnsafeRawBufferPointer
-  }
 
   private let sightings: Mutex<DuplicateIndex>
 
   /// Creates a judge that rejects images from the `threshold`th URL on.
   init(threshold: Int) { sightings = Mutex(DuplicateIndex(threshold: threshold)) }
 
-  /// Why the image of `occurrence` is rejected; nil if it is accepted, or if its bytes are unknown.
-  func failure(_ body: Checksum?, of occurrence: Occurrence) -> ImageFailure? {
-    guard let body, !occurrence.hostName.isEmpty, body != Checksum(high: 0, low: 0) else { return nil }
+  /// Why an image is rejected that identifies itself by that hash, at a host; nil if it is accepted. `shownURL` is the URL as it was first
+  /// written, without credentials.
+  func failure(_ body: Checksum, url: UInt64, host: UnsafeRawBufferPointer, shownURL: UnsafeRawBufferPointer) -> ImageFailure? {
     let (sighting, first) = sightings.withLock { sightings in
-      let sighting = sightings.add(body, url: occurrence.imageHash, host: occurrence.hostHash, shown: occurrence.shownURL)
+      let hash = UInt32(truncatingIfNeeded: DuplicateIndex.hash(host))
+      let sighting = sightings.add(body, url: url, host: hash, shown: shownURL)
       return (sighting, sighting.isPlaceholder ? sighting.group.flatMap { sightings.firstURL(of: $0) } : nil)
     }
     guard sighting.isPlaceholder else { return nil }
-    let host = String(decoding: occurrence.hostName, as: UTF8.self)
-    return ImageFailure(.placeholder(urls: sighting.urls, host: host, first: first))
+    return ImageFailure(.placeholder(urls: sighting.urls, host: String(decoding: host, as: UTF8.self), first: first))
   }
 }
 
@@ -53,18 +45,11 @@ extension LoadContext {
     parts: URLParts,
     writtenURL: UnsafeRawBufferPointer
   ) -> ImageFailure? {
-    guard let placeholders, parts.count > 0 else { return nil }
+    guard let placeholders, let body, body != Checksum(high: 0, low: 0), parts.count > 0 else { return nil }
     let host = UnsafeRawBufferPointer(rebasing: url[parts.hostAndPort])
+    if host.isEmpty { return nil }
     let judge = { (shownURL: UnsafeRawBufferPointer) in
-      placeholders.failure(
-        body,
-        of: PlaceholderJudge.Occurrence(
-          imageHash: self.imageHash(of: url, parts: parts),
-          hostHash: UInt32(truncatingIfNeeded: DuplicateIndex.hash(host)),
-          hostName: host,
-          shownURL: shownURL
-        )
-      )
+      placeholders.failure(body, url: self.imageHash(of: url, parts: parts), host: host, shownURL: shownURL)
     }
     return holdsCredentials(writtenURL) ? maskingCredentials(writtenURL).withRawBytes(judge) : judge(writtenURL)
   }
