@@ -1,8 +1,8 @@
+import Base
 import Glibc
 import ImageCaching
 import ImageDownloading
 import ImageManaging
-import Base
 import Lists
 import Reports
 
@@ -326,5 +326,61 @@ extension JobExecution {
     end.cache = summary
     let blacklisted = UInt64(clamping: totals.blacklistEntries)
     end.blacklist = BlacklistSummary(entries: blacklisted, added: blacklistAdded, removed: blacklistRemoved)
+  }
+}
+
+/// The private memory of this process: anonymous and shared pages, without the page cache that LMDB maps.
+enum MemoryUse {
+  /// The sum of `RssAnon` and `RssShmem` in `/proc/self/status`, in bytes; 0 if the system doesn't report them.
+  static func current() -> UInt64 {
+    let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return 0 }
+    defer { close(descriptor) }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+      let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count - 1)
+      guard count > 0, let text = buffer.baseAddress else { return 0 }
+      text[count] = 0
+      return (kilobytes(of: "RssAnon:", in: text) + kilobytes(of: "RssShmem:", in: text)) * 1024
+    }
+  }
+
+  private static func kilobytes(of key: String, in text: UnsafePointer<CChar>) -> UInt64 {
+    guard let field = strstr(text, key) else { return 0 }
+    return UInt64(strtoull(field + key.utf8.count, nil, 10))
+  }
+}
+
+/// The number of simultaneous transfers that the limit of open files allows (getrlimit(2), RLIMIT_NOFILE).
+///
+/// A job with a higher concurrency runs with fewer transfers and a warning: failures for lack of a descriptor would say
+/// nothing about the images.
+struct OpenFileBudget {
+  /// Reports, lists, the cache, epoll and other files that are opened once, with some reserve.
+  private static let fixed = 40
+  /// A socket, a large body being written, and a kept connection or a name being resolved.
+  private static let perTransfer = 3
+
+  let limit: Int
+  /// Descriptors that others keep open while the job runs.
+  var reserved = 0
+
+  init(limit: Int) { self.limit = limit }
+
+  init() {
+    var limit = rlimit()
+    let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+    self.limit = isKnown ? Int(clamping: limit.rlim_cur) : 1024
+  }
+
+  /// The number of transfers that the limit allows. A quarter of the files is reserved for large bodies waiting for
+  /// their commit.
+  var transfers: Int { max(1, (limit - limit / 4 - Self.fixed - reserved) / Self.perTransfer) }
+
+  /// The warning for a job that wants more; nil if the limit suffices.
+  func warning(concurrency: Int) -> String? {
+    guard concurrency > transfers else { return nil }
+    return
+      "the limit of \(limit) open files allows only \(transfers) of \(concurrency) simultaneous transfers; raise it (ulimit -n), or lower "
+      + "prefetch.concurrency"
   }
 }
