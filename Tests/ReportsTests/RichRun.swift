@@ -15,7 +15,7 @@ enum RichRun {
   )
 
   static func report(_ journals: [any ReportJournal] = [], failOn: FailOn = FailOn()) -> FinishedReport {
-    let run = makeRun(manifests: [], variants: [RequestVariant(name: "webp", edge: "east")], journals: journals, judge: Judge())
+    let run = makeRun(manifests: [], variants: [RequestVariant(name: "webp", edge: "east")], journals: journals)
     run.addManifest("urls/hero.txt", file: "\(workspace)/urls/hero.txt")
     run.addManifest("-")
     run.record(.make(.hitMemory) { $0.bytes = 500 }, count: 3)
@@ -41,8 +41,8 @@ enum RichRun {
     )
     let page = ImageFailure(.notAnImage, message: "served HTML as \"image/jpeg\"")
     run.record(.failed(page, outcome: .blacklisted), url: "https://cdn.example.com/b.jpg", host: "cdn.example.com", line: 50)
-    run.record(.failed(page), url: known, line: 51)
-    run.record(.failed(slow), url: alsoKnown, host: "cdn.example.com", line: 52)
+    run.record(.failed(page), url: known, line: 51, standing: .known)
+    run.record(.failed(slow), url: alsoKnown, host: "cdn.example.com", line: 52, standing: .known)
     run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "img/x.png", host: "", line: 53)
     run.record(EntryResult(.skipped), line: 60, count: 4)
     run.record(EntryResult(.cancelled), line: 70, count: 5)
@@ -56,18 +56,6 @@ enum RichRun {
     )
     report.placeholders = [placeholder]
     return report
-  }
-
-  /// Lets two URLs off.
-  private final class Judge: FailureJudge {
-    private func key(_ url: String) -> EntryKey { Array(url.utf8).withUnsafeBytes { EntryKey(url: $0) } }
-
-    func standing(of entry: EntryKey) -> FailureStanding {
-      switch entry {
-      case key(RichRun.known), key(RichRun.alsoKnown): .known
-      default: .counts
-      }
-    }
   }
 }
 

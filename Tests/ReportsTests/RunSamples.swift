@@ -11,7 +11,7 @@ func makeRun(
   variants: [RequestVariant] = [],
   startedAt: Timestamp? = nineOClock,
   journals: [any ReportJournal] = [],
-  judge: (any FailureJudge)? = nil,
+  judge: FailureBaseline? = nil,
   listedFailures: Int = FailureRecord.listedLimit,
   listsPlaceholders: Bool = true,
   lint: Lint = Lint(),
@@ -66,6 +66,7 @@ extension RunReport {
     priority: LoadPriority = .normal,
     variant: Int = 0,
     note: EntryNote? = nil,
+    standing: FailureStanding = .counts,
     count: Int = 1
   ) {
     Array(url.utf8).withUnsafeBytes { url in
@@ -74,7 +75,7 @@ extension RunReport {
         entry.note = note
         for offset in 0..<count {
           entry.line = line + UInt64(offset)
-          record(result, of: entry)
+          record(result, of: entry, standing: standing)
         }
       }
     }

@@ -162,10 +162,12 @@ private func makeBrokenRun() -> RunReport {
   // MARK: Failures that don't count
 
   @Test func `failures that don't count are listed separately`() {
-    let judge = HalfKnown()
-    let run = makeRun(manifests: ["urls.txt"], startedAt: nil, judge: judge)
+    let run = makeRun(manifests: ["urls.txt"], startedAt: nil)
     let missing = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
-    for number in 1...6 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
+    for number in 1...6 {
+      let (url, standing) = ("https://img.example.com/\(number).jpg", number % 2 == 1 ? FailureStanding.known : .counts)
+      run.record(.failed(missing), url: url, line: UInt64(number), standing: standing)
+    }
     let text = TextReport(width: 120).text(run.finish(makeEnd(after: .seconds(1))))
     expectGolden(text.lines(with: "homepage  "))
     expectGolden(text.lines(with: "img.example.com 6"))
@@ -178,27 +180,19 @@ private func makeBrokenRun() -> RunReport {
   }
 
   @Test func `quiet text lists only the failures that count, also of a group that has both`() {
-    let run = makeRun(manifests: ["urls.txt"], startedAt: nil, judge: HalfKnown())
+    let run = makeRun(manifests: ["urls.txt"], startedAt: nil)
     let (missing, down) = (
       ImageFailure(.httpStatus, status: 404, message: "no"), ImageFailure(.hostDown, message: "connection refused")
     )
     for number in 1...2 {
-      run.record(.failed(down), url: "https://known.example.com/\(number).jpg", host: "known.example.com")
+      let url = "https://known.example.com/\(number).jpg"
+      run.record(.failed(down), url: url, host: "known.example.com", standing: .known)
       run.record(.failed(missing), url: "https://img.example.com/new\(number).jpg")
     }
-    run.record(.failed(missing), url: "https://img.example.com/known.jpg")
+    run.record(.failed(missing), url: "https://img.example.com/known.jpg", standing: .known)
     let report = run.finish(makeEnd(after: .seconds(1)))
     expectGolden(TextReport(width: 120, detail: .failures).text(report))
     expectGolden(TextReport(width: 120, detail: .failures, failureLimit: 1).text(report))
-  }
-
-  /// Every other failure is known.
-  private final class HalfKnown: FailureJudge {
-    private var count = 0
-    func standing(of entry: EntryKey) -> FailureStanding {
-      count += 1
-      return count % 2 == 1 ? .known : .counts
-    }
   }
 
   // MARK: The same images

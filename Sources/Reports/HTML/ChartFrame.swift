@@ -16,9 +16,7 @@ struct ChartFrame {
   var maximum: Double
 
   init(upTo value: Double) { maximum = max(roundStep(value) * (value / roundStep(value)).rounded(.up), 1e-9) }
-
   func y(_ value: Double) -> Double { bottom - min(value / maximum, 1) * (bottom - top) }
-
   func x(_ fraction: Double) -> Double { left + min(max(fraction, 0), 1) * (right - left) }
 
   var gridValues: [Double] {

@@ -35,7 +35,6 @@ struct JSONFields {
   private(set) var members: [JSONTree.Member] = []
 
   init(reading source: JSONValue? = nil) { self.source = source }
-
   var isReading: Bool { source != nil }
 
   mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value, isRequired: Bool = false) throws(JSONProblem)
@@ -135,7 +134,6 @@ extension JSONNamed {
   }
 
   var jsonTree: JSONTree { .string(name) }
-
   func isBefore(_ other: Self) -> Bool { name < other.name }
 }
 
@@ -265,7 +263,6 @@ struct JSONNumber: JSONCodable {
 extension Duration: JSONCodable {
   // No run takes longer than a century.
   init(json: JSONValue) throws(JSONProblem) { self = .nanoseconds(Int64((min(try json.number(), 4e9) * 1e9).rounded())) }
-
   var jsonTree: JSONTree { JSONNumber(inSeconds, decimals: 9).jsonTree }
 }
 

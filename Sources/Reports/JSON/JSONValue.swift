@@ -19,7 +19,6 @@ struct JSONValue {
   private let location: Location
 
   init(_ pointer: UnsafeMutablePointer<json_t>, at location: Location) { (self.pointer, self.location) = (pointer, location) }
-
   var isObject: Bool { pointer.pointee.type == JSON_OBJECT }
 
   /// Whether it is null, which only ``members()`` returns.

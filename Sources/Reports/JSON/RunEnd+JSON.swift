@@ -127,9 +127,7 @@ extension FailOn: JSONSection {
 private struct Milliseconds: JSONCodable {
   var duration: Duration
   init(duration: Duration) { self.duration = duration }
-
   init(json: JSONValue) throws(JSONProblem) { duration = .nanoseconds(Int64((min(try json.number(), 4e12) * 1e6).rounded())) }
-
   var jsonTree: JSONTree { JSONNumber(duration.inSeconds * 1000, decimals: 6).jsonTree }
 }
 

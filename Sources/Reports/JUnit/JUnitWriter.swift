@@ -36,11 +36,8 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   }
 
   var journal: (any ReportJournal)? { self }
-
   func begin() {}
-
   func addManifest(_ path: String, file: String?) { manifests.append((path, file.flatMap { pathInWorkspace($0, workspace) })) }
-
   func addVariant(_ variant: RequestVariant) { variants.append(variant) }
 
   func append(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) {

@@ -165,7 +165,6 @@ private struct MarkdownPage {
   }
 
   private func items(_ items: [String]) -> String { items.map { "- \($0)\n" }.joined() }
-
   private func omission(_ count: Int) -> String { count > 0 ? "\n… \(grouped(UInt64(count))) more\n" : "" }
 }
 

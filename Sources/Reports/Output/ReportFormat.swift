@@ -104,6 +104,5 @@ final class FormWriter: ReportWriter {
   private let file: ReportFile
 
   init(_ form: any ReportForm, file: ReportFile) { (self.form, self.file) = (form, file) }
-
   func finish(_ report: FinishedReport) throws(ReportError) { try form.write(report, to: file) }
 }

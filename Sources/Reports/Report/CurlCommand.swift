@@ -9,7 +9,6 @@ public struct CurlCommand: Sendable, Hashable {
 
   /// The line for a URL as reports show it, in the form in which it is requested.
   public func line(for url: String) -> String { "\(prefix) \(word(for: url))" }
-
   private var prefix: String { (["curl"] + options).map(shellQuoted).joined(separator: " ") }
 
   private func word(for url: String) -> String {

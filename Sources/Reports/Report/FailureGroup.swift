@@ -102,7 +102,6 @@ public struct FailureGroup: Sendable, Equatable, Countable {
   }
 
   public var count: UInt64 { failed + blacklisted }
-
   var key: Key { Key(kind, status, message: message ?? "", host: onlyHost) }
 
   /// Nil if it has several.

@@ -74,9 +74,7 @@ public struct FinishedReport: Sendable {
 
   /// How many failed and blacklisted entries aren't listed.
   public var failuresOmitted: UInt64 { totals.bad - min(totals.bad, UInt64(failures.count)) }
-
   public var urlsPerSecond: Double { perSecond(totals.done) }
-
   public var bytesPerSecond: Double { perSecond(traffic.receivedBytes) }
 
   func perSecond(_ amount: UInt64) -> Double {

@@ -88,7 +88,6 @@ public struct RemoteCacheCount: Sendable, Equatable, Countable {
   }
 
   public var total: UInt64 { hits + misses + unknown }
-
   public var known: UInt64 { hits + misses }
 
   mutating func add(_ status: RemoteCacheStatus) {

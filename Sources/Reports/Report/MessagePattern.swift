@@ -50,9 +50,7 @@ private struct PartScanner {
   private var position = 0
 
   init(_ bytes: [UInt8], host: [UInt8]) { (self.bytes, self.host) = (bytes, host) }
-
   var count: Int { bytes.count }
-
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
   mutating func next() -> Range<Int>? {

@@ -56,7 +56,6 @@ public struct OutcomeTotals: Sendable, Hashable, Countable {
 
   /// Cached, and fresh or confirmed by the server.
   var unchanged: UInt64 { hits + revalidated }
-
   var fetched: UInt64 { downloaded + checked }
 
   /// Failed or known bad.

@@ -5,7 +5,6 @@ public enum Interruption: String, Sendable, Hashable {
   case terminate = "SIGTERM"
 
   public var signalName: String { rawValue }
-
   public var exitStatus: ExitStatus { self == .interrupt ? .interrupted : .terminated }
 }
 

@@ -33,7 +33,7 @@ public final class RunReport {
     variants: [RequestVariant] = [],
     startedAt: Timestamp?,
     journals: [any ReportJournal] = [],
-    judge: (any FailureJudge)? = nil,
+    judge: FailureBaseline? = nil,
     listedFailures: Int = FailureRecord.listedLimit,
     listsPlaceholders: Bool = true,
     lint: Lint = Lint(),
@@ -113,7 +113,6 @@ public final class RunReport {
 
   /// Whether images are identified for each entry, which then needs ``ReportedEntry/imageHash``.
   package var identifiesImages: Bool { tally.seen != nil }
-
   public var transientFailures: UInt64 { tally.traffic.transientFailures }
 
   /// Bytes of bodies received from the network so far.

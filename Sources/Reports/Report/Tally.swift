@@ -23,7 +23,7 @@ struct Tally {
   /// The first fault of this machine, which says why the run couldn't finish; nil if there was none.
   private(set) var fault: String?
   /// Nil: all failures count.
-  var judge: (any FailureJudge)?
+  var judge: FailureBaseline?
   /// When the first of the good entries expires; nil if none of them expires.
   private(set) var freshUntil: Timestamp?
   /// The first entries that failed in the earlier run and are good now, each with its position.
@@ -109,7 +109,7 @@ struct Tally {
     failures.record(result, of: entry, host: host, manifest: manifest, variant: variant, standing: standing)
   }
 
-  private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: any FailureJudge) -> FailureStanding {
+  private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: FailureBaseline) -> FailureStanding {
     guard outcome.isGood || outcome.isBad else { return .counts }
     let variant = variants[entry.variant]
     let key = EntryKey(url: entry.url, variant: variant)

@@ -19,9 +19,7 @@ struct ReportRow {
   }
 
   func line() throws(JSONProblem) -> UInt64 { try read(.line) ?? 0 }
-
   func priority() throws(JSONProblem) -> LoadPriority { try read(.priority) ?? .normal }
-
   func variant() throws(JSONProblem) -> RequestVariant { RequestVariant(name: try read(.variant), edge: try read(.edge)) }
 
   func outcome() throws(JSONProblem) -> LoadOutcome {
@@ -130,9 +128,7 @@ package struct RowsEnd {
   var failOn = FailOn()
 
   init() {}
-
   init(_ report: FinishedReport) { (job, startedAt, end, failOn) = (report.job, report.startedAt, report.end, report.failOn) }
-
   func append(to output: inout OutputBuffer) { output.append(jsonTree.line + "\n") }
 }
 

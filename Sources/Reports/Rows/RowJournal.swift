@@ -80,9 +80,7 @@ final class RowJournal<Syntax: RowSyntax>: ReportWriter, ReportJournal {
   }
 
   func addManifest(_ path: String, file: String?) { output.rows.addManifest(path) }
-
   func addVariant(_ variant: RequestVariant) { output.rows.addVariant(variant) }
-
   func setShard(_ label: String?) { output.rows.shard = label }
 
   // Called through a protocol, it would look up generic metadata for each row: 1,900 instructions more.

@@ -61,7 +61,6 @@ enum JSONRow: RowSyntax {
   static func end(in output: inout OutputBuffer) { output.appendLiteral("}\n") }
 
   static func appendHeader(to output: inout OutputBuffer) {}
-
   static var namesEnds: Bool { true }
 }
 
@@ -81,12 +80,10 @@ enum CSVRow: RowSyntax {
 
   @inline(__always)
   static func append(text: UnsafeRawBufferPointer, to output: inout OutputBuffer) { output.appendCSV(text) }
-
   static func append(list: [String], to output: inout OutputBuffer) { append(text: list.joined(separator: "; "), to: &output) }
 
   @inline(__always)
   static func end(in output: inout OutputBuffer) { output.append(UInt8(ascii: "\n")) }
-
   static var namesEnds: Bool { false }
 
   static func appendHeader(to output: inout OutputBuffer) {
@@ -171,6 +168,5 @@ struct ColumnName: ExpressibleByStringLiteral, Equatable {
 
   @inline(__always)
   init(stringLiteral text: StaticString) { self.text = text }
-
   static func == (left: ColumnName, right: ColumnName) -> Bool { left.text.description == right.text.description }
 }

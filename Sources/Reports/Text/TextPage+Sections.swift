@@ -266,7 +266,6 @@ private struct ListedFailures {
   }
 
   func records(_ group: Int) -> ArraySlice<FailureRecord> { known[group].prefix(shares[group]) }
-
   var count: UInt64 { UInt64(shares.reduce(0, +)) }
 
   /// Whether more are known than are listed.

@@ -196,7 +196,6 @@ struct TextPage {
   private(set) var text = ""
 
   init(_ layout: TextReport) { self.layout = layout }
-
   var width: Int { layout.width }
   var detail: TextReport.Detail { layout.detail }
   var failureLimit: Int { layout.failureLimit }
@@ -205,7 +204,6 @@ struct TextPage {
 
   /// Returns the text, cut to `width` if the page cuts texts.
   func fitted(_ text: String, to width: Int) -> String { isCut ? text.cut(to: max(width, 1)) : text }
-
   mutating func removeAll() { text = "" }
 
   func styled(_ text: String, _ style: Style) -> String {
@@ -225,7 +223,6 @@ struct TextPage {
   }
 
   mutating func append(_ other: TextPage) { text += other.text }
-
   mutating func append(_ other: String) { text += other }
 
   /// Writes clauses after a label, separated by commas, wrapped at the width and aligned after the label.

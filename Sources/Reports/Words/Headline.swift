@@ -90,7 +90,6 @@ extension FinishedReport {
 
 extension FailureStanding {
   var phrase: String? { self == .known ? "known" : nil }
-
   var sentence: String? { self == .known ? "known: also failed in the baseline" : nil }
 }
 

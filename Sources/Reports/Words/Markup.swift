@@ -6,7 +6,6 @@ struct Markup<Form: MarkupForm>: ExpressibleByStringInterpolation {
   private(set) var markup: String
 
   init(stringLiteral markup: String) { self.markup = markup }
-
   init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
 
   /// Text that is markup already.

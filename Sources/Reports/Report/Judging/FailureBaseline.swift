@@ -1,24 +1,6 @@
 package import Base
 import CXXHash
 
-/// Decides which failures count while the run is in progress; called on the driver thread, once per entry.
-public protocol FailureJudge: AnyObject {
-  /// Returns the standing of a failed or blacklisted entry.
-  func standing(of entry: EntryKey) -> FailureStanding
-  /// Notes that an entry is good; returns whether it failed in the earlier run and is good for the first time in this one.
-  func noteGood(_ entry: EntryKey) -> Bool
-  /// The difference from the earlier run so far; nil if there is no earlier run.
-  var difference: BaselineDifference? { get }
-  /// The earlier runs, the last one at the end, as far as they are known.
-  var trend: [TrendPoint] { get }
-}
-
-extension FailureJudge {
-  public func noteGood(_ entry: EntryKey) -> Bool { false }
-  public var difference: BaselineDifference? { nil }
-  public var trend: [TrendPoint] { [] }
-}
-
 /// How the failures of a run differ from those of an earlier one, entry by entry.
 public struct BaselineDifference: Sendable, Equatable {
   /// The earlier run's report, as the user wrote its path.
@@ -55,7 +37,7 @@ package struct ListedEntry: Sendable, Equatable {
 /// own baseline: so an outage makes no failure known, and doesn't make a known one new.
 ///
 /// Entries are recognised by URL, variant and edge, whatever the reason was; each takes about 30 bytes.
-public final class FailureBaseline: FailureJudge {
+public final class FailureBaseline {
   private enum Sighting: UInt8 {
     case none, good, bad
   }
@@ -98,6 +80,7 @@ public final class FailureBaseline: FailureJudge {
 
   public var count: Int { known.count }
 
+  /// Returns the standing of a failed or blacklisted entry.
   public func standing(of entry: EntryKey) -> FailureStanding {
     guard let before = known[entry] else { return .counts }
     if before == .good { goodCount -= 1 }
@@ -108,6 +91,7 @@ public final class FailureBaseline: FailureJudge {
     return .known
   }
 
+  /// Notes that an entry is good; returns whether it failed in the earlier run and is good for the first time in this one.
   public func noteGood(_ entry: EntryKey) -> Bool {
     guard known[entry] == Sighting.none else { return false }
     known[entry] = .good
@@ -115,7 +99,8 @@ public final class FailureBaseline: FailureJudge {
     return true
   }
 
-  public var difference: BaselineDifference? {
+  /// The difference from the earlier run so far.
+  public var difference: BaselineDifference {
     BaselineDifference(path: name, failures: UInt64(count), stillBad: badCount, fixed: goodCount)
   }
 }

@@ -62,9 +62,7 @@ struct LintRuleSet: Sendable, Equatable {
   private var bits: UInt16 = 0
 
   var isEmpty: Bool { bits == 0 }
-
   mutating func insert(_ rule: LintRule) { bits |= 1 << rule.rawValue }
-
   var names: [String] { LintRule.allCases.filter { bits & 1 << $0.rawValue != 0 }.map(\.name) }
 }
 
@@ -86,7 +84,6 @@ package struct Lint: Sendable, Hashable {
   package var certificateMargin = Duration.seconds(14 * 86_400)
 
   public init() {}
-
   package func severity(_ rule: LintRule) -> LintSeverity { severities[rule] ?? all }
 
   /// The severity that a rule has of its own.
@@ -96,7 +93,6 @@ package struct Lint: Sendable, Hashable {
   }
 
   package func isOn(_ rule: LintRule) -> Bool { severity(rule) != .off }
-
   package var isOff: Bool { !LintRule.allCases.contains(where: isOn) }
 }
 

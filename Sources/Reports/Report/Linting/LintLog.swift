@@ -71,7 +71,6 @@ struct LintLog {
   }
 
   init(_ lint: Lint, now: Timestamp) { judge = LintJudge(lint: lint, now: now) }
-
   private var lint: Lint { judge.lint }
 
   /// Judges a good entry, and returns the rules that it breaks.

@@ -80,7 +80,6 @@ public struct ReportPart: Sendable {
 
   /// Its name in sentences.
   var name: String { path == "-" ? "standard input" : path }
-
   var report: FinishedReport? { if case .success(let report) = content { report } else { nil } }
 }
 
