@@ -70,7 +70,7 @@ struct FailureLog {
     let isRecorded = recordBytesLeft > 0 && (new.count + known.count < listedLimit || standing == .counts && !known.isEmpty)
     if isExample || isRecorded {
       let record = FailureRecord(
-        url: String(decoding: entry.url, as: UTF8.self),
+        url: entry.shownURL,
         manifest: manifest,
         line: entry.line,
         priority: entry.priority,
@@ -133,7 +133,7 @@ struct FailureLog {
     if let last, last.kind == kind, last.status == status, last.message == text, result.finalURL == nil { return last.group }
     let failure = result.failureWithRedirect
     // As readers of the records see it.
-    let name = String(decoding: entry.url, as: UTF8.self).hostAndPort
+    let name = entry.shownURL.hostAndPort
     var key = FailureGroup.Key(failure, host: name)
     if indices[key] == nil, groupCounts[key.ofOthers, default: 0] >= FailureGroup.messageLimit { key = key.ofOthers }
     let pattern = MessagePattern(failure?.message ?? "", host: name)

@@ -76,7 +76,7 @@ struct SameImagesLog {
       host: String(decoding: entry.host, as: UTF8.self),
       checksum: body,
       urls: 0,
-      firstURL: sightings.firstURL(of: group) ?? String(decoding: entry.url, as: UTF8.self),
+      firstURL: sightings.firstURL(of: group) ?? entry.shownURL,
       format: result.image.format,
       width: result.image.width,
       height: result.image.height,
@@ -135,6 +135,9 @@ extension DuplicateIndex {
 }
 
 extension ReportedEntry {
+  /// The URL as rows show it.
+  var shownURL: String { String(decoding: url, as: UTF8.self) }
+
   /// Identifies its image and variant within this process.
   var imageKey: UInt64 { (imageHash ?? SameImagesLog.hash(ofURL: url)) &+ UInt64(variant) &* 0xA076_1D64_78BD_642F }
 }

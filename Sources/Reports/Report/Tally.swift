@@ -120,7 +120,7 @@ struct Tally {
       return standing
     }
     if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
-      let (url, manifest) = (String(decoding: entry.url, as: UTF8.self), manifests[entry.manifest].path)
+      let (url, manifest) = (entry.shownURL, manifests[entry.manifest].path)
       fixed[key] = (totals.urls, ListedEntry(url: url, variant: variant, manifest: manifest, line: entry.line))
     }
     return .counts
@@ -179,7 +179,7 @@ struct WarningLog {
       if sentences[warning] != nil {
         sentences[warning]!.count += 1
       } else if sentences.count < Self.sentenceLimit {
-        let url = String(decoding: entry.url, as: UTF8.self).shortened(to: Self.urlLimit)
+        let url = entry.shownURL.shortened(to: Self.urlLimit)
         let first = "\(url) (\(place(manifest, entry.line)))"
         sentences[warning] = Occurrences(order: sentences.count, count: 1, first: first)
       } else {

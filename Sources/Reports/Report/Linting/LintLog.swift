@@ -87,13 +87,7 @@ struct LintLog {
     let seesImage = (result.image.width > 0 || result.image.format == .svg) && (lint.cachesOriginals || !isHit)
     if !seesImage { unseen += 1 }
     let example = { (message: String, saved: UInt64) in
-      LintExample(
-        url: String(decoding: entry.url, as: UTF8.self),
-        manifest: manifest,
-        line: entry.line,
-        message: message,
-        savedBytes: saved
-      )
+      LintExample(url: entry.shownURL, manifest: manifest, line: entry.line, message: message, savedBytes: saved)
     }
     var findings = judge.findings(result, of: entry, seesImage: seesImage)
     // A redirect is a finding of its own.
@@ -124,13 +118,13 @@ struct LintLog {
     let place = (manifest: entry.manifest, line: entry.line)
     guard var known = ofHosts[finding.rule]?[host] else {
       guard ofHosts[finding.rule]?.count ?? 0 < FailureLog.hostLimit else { return }
-      let (summary, message) = (LintHost(count: 1, firstURL: String(decoding: entry.url, as: UTF8.self)), finding.message)
+      let (summary, message) = (LintHost(count: 1, firstURL: entry.shownURL), finding.message)
       let known = OfHost(summary: summary, pattern: MessagePattern(message), lastMessage: message, place: place)
       return ofHosts[finding.rule, default: [:]][host] = known
     }
     known.summary.count += 1
     // The first of the lists, whichever was received first.
-    if place < known.place { (known.place, known.summary.firstURL) = (place, String(decoding: entry.url, as: UTF8.self)) }
+    if place < known.place { (known.place, known.summary.firstURL) = (place, entry.shownURL) }
     if known.lastMessage != finding.message {
       known.pattern.keepCommonParts(with: MessagePattern(finding.message))
       known.lastMessage = finding.message
