@@ -48,13 +48,11 @@ final class InputBuffer {
       start = 0
     }
     do throws(InputError) {
-      switch try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: storage[end...])) {
-      case .bytes(let count):
-        end += count
-        return .grown
-      case .wouldBlock: return .wouldBlock
-      case .end: break
+      guard let count = try stream.read(into: UnsafeMutableRawBufferPointer(rebasing: storage[end...])) else {
+        return .wouldBlock
       }
+      end += count
+      if count > 0 { return .grown }
     } catch {
       failure = error
     }

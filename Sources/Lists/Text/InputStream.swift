@@ -11,12 +11,6 @@ final class InputStream {
     case gzip(GzipInflater)
   }
 
-  enum Reading {
-    case bytes(Int)
-    case wouldBlock
-    case end
-  }
-
   static let blockBytes = 256 << 10
 
   let input: InputDescriptor
@@ -49,29 +43,24 @@ final class InputStream {
     if case .plain = encoding { input.isRegular && beginning == nil && converter == nil } else { false }
   }
 
-  /// Reads available bytes without blocking.
-  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
-    let reading = try readText(into: destination)
-    guard let maximumTextBytes, case .bytes(let count) = reading else { return reading }
+  /// Reads available bytes without blocking; returns their number, 0 at the end, and nil if none are available yet.
+  func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int? {
+    guard let count = try readText(into: destination) else { return nil }
     textBytes += UInt64(count)
-    if textBytes > maximumTextBytes {
+    if let maximumTextBytes, textBytes > maximumTextBytes {
       throw InputError("it is larger than \(maximumTextBytes >> 20) MiB uncompressed; split it")
     }
-    return reading
+    return count
   }
 
-  private func readText(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+  private func readText(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int? {
     if beginning == nil, converter == nil { return try readMore(into: destination) }
     // Two bytes of UTF-16 become three at most.
     let room = UnsafeMutableRawBufferPointer(rebasing: destination[..<(destination.count / 2)])
     while true {
-      var bytes: [UInt8] = []
-      switch try readMore(into: room) {
-      case .bytes(let count): bytes += room[..<count]
-      case .wouldBlock: return .wouldBlock
-      case .end: break
-      }
-      let isLast = bytes.isEmpty
+      guard let count = try readMore(into: room) else { return nil }
+      var bytes = Array(room[..<count])
+      let isLast = count == 0
       if let first = beginning {
         bytes = first + bytes
         beginning = isLast || bytes.count > 1 || bytes[0] < 0xfe ? nil : bytes
@@ -82,40 +71,36 @@ final class InputStream {
       }
       if let converter { bytes = bytes.withUnsafeBytes { converter.utf8(of: $0, isLast: isLast) } }
       destination.copyBytes(from: bytes)
-      if !bytes.isEmpty { return .bytes(bytes.count) }
-      if isLast { return .end }
+      if !bytes.isEmpty || isLast { return bytes.count }
     }
   }
 
-  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Reading {
+  private func readMore(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int? {
     while true {
       switch encoding {
-      case .unknown:
-        guard unread.count >= 2 || isAtEnd else {
-          guard try fillBlock() else { return .wouldBlock }
-          continue
-        }
-        let isGzip = unread.count >= 2 && block[unread.lowerBound] == 0x1f && block[unread.lowerBound + 1] == 0x8b
+      case .unknown where unread.count >= 2 || isAtEnd:
+        let isGzip = block[unread].starts(with: [0x1f, 0x8b])
         encoding = isGzip ? .gzip(GzipInflater()) : .plain
+      case .unknown: guard try fillBlock() else { return nil }
       case .plain:
-        if !unread.isEmpty { return .bytes(copyUnread(into: destination)) }
-        if isAtEnd { return .end }
-        guard input.isReady else { return .wouldBlock }
+        if !unread.isEmpty { return copyUnread(into: destination) }
+        if isAtEnd { return 0 }
+        guard input.isReady else { return nil }
         let count = try input.read(into: destination)
         consumedBytes += UInt64(count)
         isAtEnd = count == 0
-        return isAtEnd ? .end : .bytes(count)
+        return count
       case .gzip(let inflater):
         var source = block[unread]
         let count = try inflater.inflate(&source, into: destination)
         consumedBytes += UInt64(unread.count - source.count)
         unread = source.startIndex..<source.endIndex
-        if count > 0 { return .bytes(count) }
+        if count > 0 { return count }
         if isAtEnd {
           try inflater.finish()
-          return .end
+          return 0
         }
-        guard try fillBlock() else { return .wouldBlock }
+        guard try fillBlock() else { return nil }
       }
     }
   }
@@ -194,13 +179,9 @@ final class GzipInflater {
   private static let maximumRatio: UInt64 = 500
   private static let ratioCheckBytes: UInt64 = 64 << 20
 
-  private enum Position {
-    case betweenMembers, inMember, inPadding
-  }
-
   // zlib keeps the address of its stream.
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-  private var position = Position.betweenMembers
+  private var isInMember = false
   private var receivedBytes: UInt64 = 0
   private var inflatedBytes: UInt64 = 0
   /// An error found after good bytes, which are returned first.
@@ -228,23 +209,18 @@ final class GzipInflater {
   ) throws(InputError) -> Int {
     var written = 0
     while written < output.count, !input.isEmpty, failure == nil {
-      switch position {
-      case .betweenMembers:
+      if isInMember {
+        written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))
+      } else if input.first == 0x1f {
         // The second byte of a member may arrive later; zlib then checks the header.
-        if input.first == 0x1f {
-          inflateReset(stream)
-          position = .inMember
-        } else {
-          position = .inPadding
-        }
-      case .inPadding:
+        inflateReset(stream)
+        isInMember = true
+      } else {
         // Tapes and some tools pad with zeros, which gzip(1) ignores.
-        if !input.allSatisfy({ $0 == 0 }) {
+        input = input.drop { $0 == 0 }
+        if let next = input.first, next != 0x1f {
           failure = InputError("unexpected bytes after the gzip data; compress the file again")
         }
-        input = input[input.endIndex...]
-      case .inMember:
-        written += inflateMember(&input, into: UnsafeMutableRawBufferPointer(rebasing: output[written...]))
       }
     }
     if let failure, written == 0 { throw failure }
@@ -253,7 +229,7 @@ final class GzipInflater {
 
   /// Must be called at the end of the input: throws if a member is incomplete.
   func finish() throws(InputError) {
-    if position == .inMember { throw InputError("the gzip data is truncated; get a complete file") }
+    if isInMember { throw InputError("the gzip data is truncated; get a complete file") }
   }
 
   private func inflateMember(
@@ -272,7 +248,7 @@ final class GzipInflater {
     receivedBytes += UInt64(taken)
     inflatedBytes += UInt64(written)
     switch status {
-    case Z_STREAM_END: position = .betweenMembers
+    case Z_STREAM_END: isInMember = false
     case Z_OK, Z_BUF_ERROR: break
     default:
       let detail = stream.pointee.msg.map { String(cString: $0) } ?? "status \(status)"

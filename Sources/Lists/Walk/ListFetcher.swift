@@ -58,10 +58,10 @@ final class ListOpener {
   /// The number of simultaneous fetches, including the one that the reader is waiting for.
   static let fetchesAhead = 4
 
-  /// The outcome of opening a fetched file.
+  /// The outcome of opening a file.
   enum Opening {
     /// The file, and the URL that responded.
-    case open(OpenList, BaseURL)
+    case open(OpenList, BaseURL?)
     /// The fetch isn't done; the descriptor becomes readable when it is.
     case wouldBlock(Int32)
   }
@@ -88,19 +88,6 @@ final class ListOpener {
 
   func isStandardInput(_ input: InputDescriptor) -> Bool { input.descriptor == standardInput }
 
-  /// Opens a local file.
-  func open(_ index: Int, _ file: ListFile, of manifest: URLList) throws(ListError) -> OpenList {
-    let input = try InputError.naming(file.name) { () throws(InputError) -> InputDescriptor? in
-      switch file.location {
-      case .path(let path): return try InputDescriptor(path: path)
-      case .standardInput: return try InputDescriptor(descriptor: standardInput, isOwned: false)
-      case .url: preconditionFailure("use openFetched(_:_:of:) for a URL")
-      case nil: return nil
-      }
-    }
-    return OpenList(index, file, of: manifest, input: input, by: self, url: file.base)
-  }
-
   /// Throws if the file must be fetched but there is no fetcher.
   func checkCanFetch(_ file: ListFile) throws(ListError) {
     guard fetcher == nil else { return }
@@ -109,13 +96,27 @@ final class ListOpener {
 
   /// Starts fetching a file, unless it is local or the fetch has started.
   func beginFetch(_ index: Int, _ file: ListFile) {
-    guard case .url(let url)? = file.location, fetches[index] == nil, let fetcher else { return }
+    guard let url = file.url, fetches[index] == nil, let fetcher else { return }
     fetches[index] = fetcher.fetch(url, isOwnOrigin: file.isOfOwnOrigin)
   }
 
-  func openFetched(_ index: Int, _ file: ListFile, of manifest: URLList) throws(ListError) -> Opening {
+  func open(_ index: Int, _ file: ListFile, of list: URLList) throws(ListError) -> Opening {
+    let input: InputDescriptor?
+    switch file.location {
+    case .path(let path): input = try InputError.naming(file.name) { () throws(InputError) in try InputDescriptor(path: path) }
+    case .standardInput:
+      input = try InputError.naming(file.name) { () throws(InputError) in
+        try InputDescriptor(descriptor: standardInput, isOwned: false)
+      }
+    case .url(let url): return try openFetched(index, file, at: url, of: list)
+    case nil: input = nil
+    }
+    return .open(OpenList(index, file, of: list, input: input, by: self, url: file.base), nil)
+  }
+
+  private func openFetched(_ index: Int, _ file: ListFile, at url: BaseURL, of list: URLList) throws(ListError) -> Opening {
     beginFetch(index, file)
-    guard case .url(let url)? = file.location, let fetch = fetches[index] else { preconditionFailure("only URLs are fetched") }
+    guard let fetch = fetches[index] else { preconditionFailure("checkCanFetch() must be called first") }
     switch fetch.outcome {
     case nil: return .wouldBlock(fetch.descriptor)
     case .failed(let sentence):
@@ -127,8 +128,8 @@ final class ListOpener {
         try InputDescriptor(descriptor: fetched.bytes.descriptor, isOwned: false)
       }
       let own = fetched.finalURL ?? url
-      let base = file.kind == .listed || file.kind == .sitemap ? manifest.baseURL ?? own : own
-      return .open(OpenList(index, file, of: manifest, input: input, by: self, fetched: fetched, url: base), own)
+      let base = file.kind == .listed || file.kind == .sitemap ? list.baseURL ?? own : own
+      return .open(OpenList(index, file, of: list, input: input, by: self, fetched: fetched, url: base), own)
     }
   }
 

@@ -59,7 +59,7 @@ final class ListWalk: RowSource {
         progress.addStream()
         continue
       }
-      let open = try opener.open(index, file, of: manifests[file.manifest])
+      guard case .open(let open, _) = try opener.open(index, file, of: manifests[file.manifest]) else { continue }
       if let input = open.input, !input.isRegular || opener.isStandardInput(input) {
         waiting[index] = open
         progress.addStream()
@@ -108,7 +108,7 @@ final class ListWalk: RowSource {
   private func prepareStream(_ index: Int) throws(ListError) -> Bool {
     if case .url? = files[index].location, waiting[index] == nil {
       fetchAhead(from: index)
-      guard let open = try openFetched(index) else { return false }
+      guard let open = try open(index) else { return false }
       waiting[index] = open
     }
     guard let open = waiting[index] else { return true }
@@ -213,20 +213,14 @@ extension ListWalk {
     tree = SitemapTree()
     remarks = ReadingRemarks()
     do throws(ListError) {
-      guard let open = try openListed() else { return false }
+      let held = waiting.removeValue(forKey: index)
+      guard let open = if let held { held } else { try open(index) } else { return false }
       stack = [open]
     } catch {
       loseListed(error)
       finishListed()
     }
     return true
-  }
-
-  /// Opens the next listed file; nil if it would block.
-  private func openListed() throws(ListError) -> OpenList? {
-    if let held = waiting.removeValue(forKey: index) { return held }
-    if case .url? = files[index].location { return try openFetched(index) }
-    return try opener.open(index, files[index], of: manifests[files[index].manifest])
   }
 
   private func finishListed() {
@@ -265,14 +259,14 @@ extension ListWalk {
     }
   }
 
-  /// Opens a fetched file; nil if the fetch isn't done.
-  private func openFetched(_ index: Int) throws(ListError) -> OpenList? {
-    let manifest = manifests[files[index].manifest]
-    switch try opener.openFetched(index, files[index], of: manifest) {
+  /// Opens a file; nil if its fetch isn't done.
+  private func open(_ index: Int) throws(ListError) -> OpenList? {
+    let list = manifests[files[index].manifest]
+    switch try opener.open(index, files[index], of: list) {
     case .open(let open, let url):
       let kind = files[index].kind
       let hasOwnBase = kind == .page || kind.isPart
-      if hasOwnBase || manifest.baseURL == nil && manifest.format != .combined { files[index].base = url }
+      if let url, hasOwnBase || list.baseURL == nil && list.format != .combined { files[index].base = url }
       return open
     case .wouldBlock(let descriptor):
       waitDescriptor = descriptor
@@ -317,7 +311,7 @@ extension ListWalk {
       return true
     }
     do throws(ListError) {
-      guard let opened = try openFetched(child) else { return false }
+      guard let opened = try self.open(child) else { return false }
       stack.append(opened)
     } catch {
       lose(error, of: files[child])
@@ -406,7 +400,7 @@ extension ListWalk {
     }
     for next in crawl.ahead.prefix(ListOpener.fetchesAhead) { opener.beginFetch(next, files[next]) }
     do throws(ListError) {
-      guard let open = try openFetched(page) else { return false }
+      guard let open = try open(page) else { return false }
       // A sitemap's page may have moved, such as to https.
       if files[page].isListedPage { files[page].site = files[page].base }
       if crawl.hasLeft(files[page]) {
