@@ -1,4 +1,3 @@
-import Glibc
 import Base
 
 /// Rows of access logs: the requested targets, most requested first. All files are read before the first row.
@@ -44,9 +43,7 @@ final class AccessLogReader: RowReader {
 
   var hasRowsByBytes: Bool { false }
 
-  func checkEnd() throws(InputError) {
-    if let failure { throw failure }
-  }
+  func checkEnd() throws(InputError) { if let failure { throw failure } }
 
   func next() -> RowStep {
     if hasBroken { return .end }
@@ -129,7 +126,9 @@ enum LogEscapes {
       bytes.append(UnsafeRawBufferPointer(rebasing: rest[..<backslash]))
       let (byte, length) = meaning(rest[backslash...])
       if byte < 0x20 {
-        withUnsafeBytes(of: (UInt8(ascii: "%"), UInt8(ascii: "0") + byte >> 4, hexadecimalDigit(byte & 15))) { bytes.append($0) }
+        bytes.append("%")
+        bytes.append(hexadecimalDigit(byte >> 4))
+        bytes.append(hexadecimalDigit(byte & 15))
       } else {
         bytes.append(byte)
       }
@@ -147,9 +146,8 @@ enum LogEscapes {
     case UInt8(ascii: "n"): return (10, 2)
     case UInt8(ascii: "r"): return (13, 2)
     case UInt8(ascii: "x") where text.count > 3:
-      let digits = text[(text.startIndex + 2)..<(text.startIndex + 4)]
-      if digits.allSatisfy({ isxdigit(Int32($0)) != 0 }), let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) {
-        return (byte, 4)
+      if let high = hexadecimalValue(text[text.startIndex + 2]), let low = hexadecimalValue(text[text.startIndex + 3]) {
+        return (high << 4 | low, 4)
       }
     default: break
     }
@@ -196,12 +194,9 @@ struct LoggedTargets {
 
   /// The index after `http://` or `https://`; nil for other forms, such as `*` and `host:port`.
   private static func authorityStart(of target: UnsafeRawBufferPointer) -> Int? {
-    for scheme in ["http://", "https://"] as [StaticString] where target.count > scheme.utf8CodeUnitCount {
-      // Only letters differ in that bit; a colon and a slash have it set.
-      let fits = (0..<scheme.utf8CodeUnitCount).allSatisfy { target[$0] | 0x20 == scheme.utf8Start[$0] }
-      if fits { return scheme.utf8CodeUnitCount }
-    }
-    return nil
+    // Only letters differ in that bit; a colon and a slash have it set.
+    let scheme = ["http://", "https://"].first { target.starts(with: $0.utf8) { $0 | 0x20 == $1 } }
+    return scheme.flatMap { target.count > $0.utf8.count ? $0.utf8.count : nil }
   }
 
   private func isOrigin(_ text: UnsafeRawBufferPointer, of base: BaseURL) -> Bool {
