@@ -59,37 +59,25 @@ struct JSONCursor {
   /// Moves over a string and returns its characters; returns nil without moving if no string comes next.
   mutating func string() throws(JSONError) -> UnsafeRawBufferPointer? {
     guard take(UInt8(ascii: "\"")) else { return nil }
-    let start = index
+    let mark = scratch.count
+    // What follows the last escape.
+    var (start, hasEscapes) = (index, false)
     while true {
       switch current {
       case UInt8(ascii: "\""):
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
         index += 1
-        return UnsafeRawBufferPointer(rebasing: bytes[start..<(index - 1)])
-      case UInt8(ascii: "\\"): return try unescapedString(from: start)
+        if !hasEscapes { return rest }
+        scratch.append(rest)
+        return scratch[mark..<scratch.count]
+      case UInt8(ascii: "\\"):
+        scratch.append(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
+        index += 1
+        try appendEscape()
+        (start, hasEscapes) = (index, true)
       case 0..<32:
         throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
       default: index += 1
-      }
-    }
-  }
-
-  private mutating func unescapedString(from start: Int) throws(JSONError) -> UnsafeRawBufferPointer {
-    let mark = scratch.count
-    scratch.append(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
-    while true {
-      let byte = current
-      switch byte {
-      case UInt8(ascii: "\""):
-        index += 1
-        return scratch[mark..<scratch.count]
-      case UInt8(ascii: "\\"):
-        index += 1
-        try appendEscape()
-      case 0..<32:
-        throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
-      default:
-        scratch.append(byte)
-        index += 1
       }
     }
   }

@@ -101,12 +101,10 @@ extension ListBeginning {
 
   /// Returns nil if it isn't JSON.
   private static func json(_ text: UnsafeRawBufferPointer, isLast: Bool, _ columns: URLList.Columns) -> Decision? {
-    let lineEnd = text.firstIndex(of: UInt8(ascii: "\n"))
-    let line = UnsafeRawBufferPointer(rebasing: text[..<(lineEnd ?? text.count)]).trimmed()
-    let isWholeLine = lineEnd != nil || isLast
+    let (line, isWhole, isFollowed) = firstLine(of: text, isLast: isLast)
     switch text[0] {
     case UInt8(ascii: "\""):
-      guard isWholeLine else { return Decision() }
+      guard isWhole else { return Decision() }
       return line.dropFirst().firstIndex(of: UInt8(ascii: "\"")) == line.count - 1 && line.count > 1
         ? Decision(beginning: .jsonLines) : nil
     case UInt8(ascii: "{"), UInt8(ascii: "["): break
@@ -119,14 +117,22 @@ extension ListBeginning {
       return "\"{]".utf8.contains(second) ? Decision(beginning: .jsonDocument) : nil
     }
     guard second == UInt8(ascii: "\"") || second == UInt8(ascii: "}") else { return nil }
-    guard isWholeLine else { return Decision() }
+    guard isWhole else { return Decision() }
     guard JSONCursor.end(of: line, from: 0) == line.count else { return Decision(beginning: .jsonDocument) }
     // Members of an object on one line may be the list.
     let hasURL = JSONRows(columns).hasURL(line)
     if LogLines.isLog(json: line) { return Decision(beginning: .log) }
-    let following = lineEnd.map { afterBlanks(UnsafeRawBufferPointer(rebasing: text[$0...])) }
-    if hasURL || following?.isEmpty == false { return Decision(beginning: .jsonLines) }
+    if hasURL || isFollowed { return Decision(beginning: .jsonLines) }
     return isLast ? Decision(beginning: .jsonDocument) : Decision()
+  }
+
+  private static func firstLine(
+    of text: UnsafeRawBufferPointer,
+    isLast: Bool
+  ) -> (line: UnsafeRawBufferPointer, isWhole: Bool, isFollowed: Bool) {
+    let end = text.firstIndex(of: UInt8(ascii: "\n"))
+    let isFollowed = end.map { !afterBlanks(UnsafeRawBufferPointer(rebasing: text[$0...])).isEmpty } ?? false
+    return (UnsafeRawBufferPointer(rebasing: text[..<(end ?? text.count)]).trimmed(), end != nil || isLast, isFollowed)
   }
 
   /// How JSON is read that is expected to have a row per line: as a document only if its first line isn't whole.
@@ -136,13 +142,10 @@ extension ListBeginning {
     let text = afterBlanks(bytes)
     guard let first = text.first else { return isLast ? .jsonLines : nil }
     guard first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else { return .jsonLines }
-    let lineEnd = text.firstIndex(of: UInt8(ascii: "\n"))
-    let line = UnsafeRawBufferPointer(rebasing: text[..<(lineEnd ?? text.count)]).trimmed()
-    guard lineEnd != nil || isLast else { return nil }
+    let (line, isWhole, isFollowed) = firstLine(of: text, isLast: isLast)
+    guard isWhole else { return nil }
     if let end = JSONCursor.end(of: line, from: 0) {
-      if end < line.count || JSONRows(columns).hasURL(line) { return .jsonLines }
-      let following = lineEnd.map { afterBlanks(UnsafeRawBufferPointer(rebasing: text[$0...])) }
-      if following?.isEmpty == false { return .jsonLines }
+      if end < line.count || JSONRows(columns).hasURL(line) || isFollowed { return .jsonLines }
       return isLast ? .jsonDocument : nil
     }
     // A pretty-printed line ends so; another one is a broken row.
