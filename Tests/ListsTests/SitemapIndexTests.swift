@@ -101,7 +101,7 @@ import Testing
 
     var tree = SitemapTree()
     let normalizer = URLNormalizer()
-    let parent = ListFile(manifest: 0, name: "i")
+    let parent = ListFile(list: 0, name: "i")
     let allowed = SitemapTree.maximumBytes / 2048
     for number in 0..<allowed {
       let url = Array("https://a.com/\(String(number + 10_000))/\(padding)".utf8)

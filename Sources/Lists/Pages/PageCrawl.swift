@@ -61,9 +61,9 @@ final class PageCrawl {
   private var pageLimit: Int { rules.pages ?? URLList.Crawl.usualPages }
   private var hasReachedPageLimit = false
 
-  init(_ manifest: URLList) {
-    rules = manifest.crawl
-    readsSeveralPages = manifest.readsSeveralPages
+  init(_ list: URLList) {
+    rules = list.crawl
+    readsSeveralPages = list.readsSeveralPages
   }
 
   /// Why pages that must be read, or stylesheets, were skipped, one sentence each.

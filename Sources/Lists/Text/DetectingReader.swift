@@ -62,7 +62,7 @@ final class DetectingReader: RowReader {
     case .tsv: csv("\t")
     case .sitemap, .feed: xml()
     case .page: page()
-    case .combined: AccessLogReader(buffer, file, index: index, of: list, counter: opener.counter(of: file.manifest))
+    case .combined: AccessLogReader(buffer, file, index: index, of: list, counter: opener.counter(of: file.list))
     }
   }
 
@@ -76,7 +76,7 @@ final class DetectingReader: RowReader {
 
   private func page() -> PageRows {
     let rules = PageRules(lazyAttributes: list.lazyAttributes)
-    return PageRows(buffer, of: file, at: url, contentType: contentType, rules, opener.crawl(of: file.manifest, list))
+    return PageRows(buffer, of: file, at: url, contentType: contentType, rules, opener.crawl(of: file.list, list))
   }
 
   /// A log that was detected is counted separately, since the files of a pattern may have different formats.

@@ -2,14 +2,14 @@ import Base
 
 /// Turns rows into entries: resolves, normalises and filters them by the settings of their list.
 final class EntryAssembler {
-  private let manifests: [URLList]
+  private let lists: [URLList]
   private let normalizer = URLNormalizer()
 
-  init(_ manifests: [URLList]) { self.manifests = manifests }
+  init(_ lists: [URLList]) { self.lists = lists }
 
   /// Returns the priority of a row; an unknown priority is recorded as the row's problem.
-  func priority(of row: inout Row, manifest: Int) -> LoadPriority {
-    let inherited = manifests[manifest].priority
+  func priority(of row: inout Row, list: Int) -> LoadPriority {
+    let inherited = lists[list].priority
     guard let word = row.priority, !word.isEmpty, row.problem == nil else { return inherited }
     if let named = LoadPriority.allCases.first(where: { $0.name.utf8.elementsEqual(word) }) { return named }
     let names = LoadPriority.allCases.map(\.name).joined(separator: ", ")
@@ -24,15 +24,15 @@ final class EntryAssembler {
     _ rows: [PlainRow],
     priority: LoadPriority,
     file: Int,
-    manifest index: Int,
+    list index: Int,
     base: BaseURL?,
     to batch: inout EntryBatch
   ) -> ListReader.Counts {
     var counts = ListReader.Counts()
-    let isFiltered = !manifests[index].include.isEmpty || !manifests[index].exclude.isEmpty
+    let isFiltered = !lists[index].include.isEmpty || !lists[index].exclude.isEmpty
     for row in rows {
       guard !isFiltered, let parts = URLNormalizer.parts(ofNormalForm: row.url) else {
-        counts.add(append(row.row, priority: priority, file: file, manifest: index, base: base, to: &batch))
+        counts.add(append(row.row, priority: priority, file: file, list: index, base: base, to: &batch))
         continue
       }
       let start = batch.bytes.count
@@ -57,7 +57,7 @@ final class EntryAssembler {
     _ row: Row,
     priority: LoadPriority,
     file: Int,
-    manifest: Int,
+    list: Int,
     base: BaseURL?,
     to batch: inout EntryBatch
   ) -> BatchEntry.State {
@@ -68,7 +68,7 @@ final class EntryAssembler {
     } else {
       do throws(InvalidURL) {
         try normalize(row.url, &entry, base, &batch)
-        if !isIncluded(entry, by: manifests[manifest], in: batch) { entry.state = .filtered }
+        if !isIncluded(entry, by: lists[list], in: batch) { entry.state = .filtered }
       } catch {
         setInvalid(&entry, row, error.message, &batch)
       }
@@ -80,8 +80,8 @@ final class EntryAssembler {
   /// Returns the parts of the row's URL if it is in normal form and the list has no filter, so that it is valid as
   /// it is; else nil.
   @inline(__always)
-  func partsOfGoodEntry(_ row: Row, manifest index: Int) -> URLParts? {
-    guard row.problem == nil, manifests[index].include.isEmpty, manifests[index].exclude.isEmpty else { return nil }
+  func partsOfGoodEntry(_ row: Row, list index: Int) -> URLParts? {
+    guard row.problem == nil, lists[index].include.isEmpty, lists[index].exclude.isEmpty else { return nil }
     return URLNormalizer.parts(ofNormalForm: row.url)
   }
 
@@ -117,11 +117,11 @@ final class EntryAssembler {
   }
 
   @inline(__always)
-  private func isIncluded(_ entry: BatchEntry, by manifest: URLList, in batch: EntryBatch) -> Bool {
-    if manifest.include.isEmpty && manifest.exclude.isEmpty { return true }
+  private func isIncluded(_ entry: BatchEntry, by list: URLList, in batch: EntryBatch) -> Bool {
+    if list.include.isEmpty && list.exclude.isEmpty { return true }
     return batch.bytes.withUnsafeBytes { bytes in
       let url = UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])
-      return isSelected(url, entry.parts, by: manifest.include, butNot: manifest.exclude)
+      return isSelected(url, entry.parts, by: list.include, butNot: list.exclude)
     }
   }
 }

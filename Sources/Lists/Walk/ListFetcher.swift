@@ -134,15 +134,15 @@ final class ListOpener {
   }
 
   /// Drops the counts and pages of that list, after all its files have been read.
-  func endList(_ manifest: Int) {
-    counters[manifest] = nil
-    crawls[manifest]?.end()
+  func endList(_ list: Int) {
+    counters[list] = nil
+    crawls[list]?.end()
   }
 
   /// The pages that a list has led to.
-  func crawl(of index: Int, _ manifest: URLList) -> PageCrawl {
+  func crawl(of index: Int, _ list: URLList) -> PageCrawl {
     if let crawl = crawls[index] { return crawl }
-    let crawl = PageCrawl(manifest)
+    let crawl = PageCrawl(list)
     crawls[index] = crawl
     return crawl
   }
@@ -150,10 +150,10 @@ final class ListOpener {
   func makeCounter() -> RequestCounter { RequestCounter(spoolDirectory: spoolDirectory) }
 
   /// The counter that all files of a list of logs share.
-  func counter(of manifest: Int) -> RequestCounter {
-    if let counter = counters[manifest] { return counter }
+  func counter(of list: Int) -> RequestCounter {
+    if let counter = counters[list] { return counter }
     let counter = makeCounter()
-    counters[manifest] = counter
+    counters[list] = counter
     return counter
   }
 

@@ -1,10 +1,10 @@
 import Glibc
 import Base
 
-/// One list that is read from start to end: a manifest, or a file that its pattern matches.
+/// A file that is read from start to end: a list, or one of those that its pattern matches.
 struct ListFile {
   /// The index of its list.
-  var manifest: Int
+  var list: Int
   /// Its name in reports.
   var name: String
   /// The location of its bytes; nil for an inline list.
@@ -59,7 +59,7 @@ struct ListFile {
   func child(_ kind: Kind, at url: BaseURL, depth: Int, trusted: BaseURL?) -> ListFile {
     let name = url.bytes.withUnsafeBytes { String(decoding: maskingCredentials($0), as: UTF8.self) }
     return ListFile(
-      manifest: manifest,
+      list: list,
       name: name,
       location: .url(url),
       base: url,
@@ -70,44 +70,44 @@ struct ListFile {
   }
 
   /// The files of all lists, in order.
-  static func all(of manifests: [URLList]) throws(ListError) -> [ListFile] {
+  static func all(of lists: [URLList]) throws(ListError) -> [ListFile] {
     var files: [ListFile] = []
-    for (index, manifest) in manifests.enumerated() {
-      switch manifest.source {
-      case .file(let path) where LocalPages.isFolder(path): files += try LocalPages.files(in: path, of: manifest, index: index)
-      case .file(let path): files.append(ListFile(manifest: index, name: manifest.name, location: .path(path)))
+    for (index, list) in lists.enumerated() {
+      switch list.source {
+      case .file(let path) where LocalPages.isFolder(path): files += try LocalPages.files(in: path, of: list, index: index)
+      case .file(let path): files.append(ListFile(list: index, name: list.name, location: .path(path)))
       case .glob(let pattern):
-        for path in try paths(matching: pattern, in: manifest) {
-          files.append(ListFile(manifest: index, name: name(of: path, pattern: pattern, in: manifest), location: .path(path)))
+        for path in try paths(matching: pattern, in: list) {
+          files.append(ListFile(list: index, name: name(of: path, pattern: pattern, in: list), location: .path(path)))
         }
       case .standardInput:
         if files.contains(where: { if case .standardInput = $0.location { true } else { false } }) {
-          throw ListError(manifest: manifest.name, message: "standard input is used twice, but can be read only once")
+          throw ListError(manifest: list.name, message: "standard input is used twice, but can be read only once")
         }
-        files.append(ListFile(manifest: index, name: manifest.name, location: .standardInput))
-      case .inline: files.append(ListFile(manifest: index, name: manifest.name))
+        files.append(ListFile(list: index, name: list.name, location: .standardInput))
+      case .inline: files.append(ListFile(list: index, name: list.name))
       case .url(let url):
-        files.append(ListFile(manifest: index, name: manifest.name, location: .url(url), trusted: url))
+        files.append(ListFile(list: index, name: list.name, location: .url(url), trusted: url))
       }
     }
     for index in files.indices {
-      files[index].base = files[index].base ?? manifests[files[index].manifest].baseURL
-      files[index].isLast = index + 1 == files.count || files[index + 1].manifest != files[index].manifest
+      files[index].base = files[index].base ?? lists[files[index].list].baseURL
+      files[index].isLast = index + 1 == files.count || files[index + 1].list != files[index].list
     }
     return files
   }
 
   /// Folders are skipped: a pattern matches files.
-  fileprivate static func paths(matching pattern: String, in manifest: URLList) throws(ListError) -> [String] {
+  fileprivate static func paths(matching pattern: String, in list: URLList) throws(ListError) -> [String] {
     var matches = glob_t()
     defer { globfree(&matches) }
     // Sorted here, since glob(3) sorts by the locale.
     switch glob(pattern, GLOB_NOSORT | GLOB_MARK | GLOB_ERR, nil, &matches) {
     case 0: break
-    case GLOB_NOMATCH: throw ListError(manifest: manifest.name, message: "no file matches this pattern")
+    case GLOB_NOMATCH: throw ListError(manifest: list.name, message: "no file matches this pattern")
     case GLOB_ABORTED:
       throw ListError(
-        manifest: manifest.name,
+        manifest: list.name,
         message: errno == ENOENT
           ? "no file matches this pattern, whose folder doesn't exist"
           : "cannot read the folder of this pattern: \(errorSentence())"
@@ -116,15 +116,15 @@ struct ListFile {
     }
     let paths = (0..<Int(matches.gl_pathc)).map { String(cString: matches.gl_pathv[$0]!) }.filter { !$0.hasSuffix("/") }
     guard !paths.isEmpty else {
-      throw ListError(manifest: manifest.name, message: "only folders match this pattern; make it match files, as in lists/*.txt")
+      throw ListError(manifest: list.name, message: "only folders match this pattern; make it match files, as in lists/*.txt")
     }
     return paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// The path, relative if the pattern as written is.
-  private static func name(of path: String, pattern: String, in manifest: URLList) -> String {
-    guard pattern.hasSuffix(manifest.name) else { return path }
-    let folder = pattern.dropLast(manifest.name.count)
+  private static func name(of path: String, pattern: String, in list: URLList) -> String {
+    guard pattern.hasSuffix(list.name) else { return path }
+    let folder = pattern.dropLast(list.name.count)
     return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
   }
 }

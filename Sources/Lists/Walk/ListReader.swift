@@ -85,7 +85,7 @@ package final class ListReader {
   /// With a `shard`, only its entries are returned and counted; ``URLList/limit`` counts those of all shards. `time` is the
   /// clock against which the dates of sitemaps are checked.
   package init(
-    _ manifests: [URLList],
+    _ lists: [URLList],
     order: EntryOrder,
     spoolDirectory: String,
     standardInput: Int32 = 0,
@@ -94,10 +94,10 @@ package final class ListReader {
     time: TimeSource = .system
   ) throws(ListError) {
     let opener = ListOpener(spoolDirectory: spoolDirectory, standardInput: standardInput, fetcher: fetcher, time: time)
-    pass = try ListWalk(manifests, opener: opener)
+    pass = try ListWalk(lists, opener: opener)
     self.order = order
     self.spoolDirectory = spoolDirectory
-    assembler = EntryAssembler(manifests)
+    assembler = EntryAssembler(lists)
     filter = ShardFilter(shard)
     listNames = pass.files.map(\.name)
     counts = Array(repeating: Counts(), count: listNames.count)
@@ -144,7 +144,7 @@ package final class ListReader {
   /// Whether any entry so far belongs to another shard and passes `include` and `exclude`; bad lines count.
   package var othersHaveEntries: Bool { filter.othersHaveEntries }
 
-  /// Shows whether other shards have read the same lists; nil without a shard, and until all manifests were read to
+  /// Shows whether other shards have read the same lists; nil without a shard, and until all lists were read to
   /// their end.
   package var listFingerprint: ListFingerprint? { filter.isDivided && hasReadAll ? filter.list : nil }
 
@@ -220,7 +220,7 @@ package final class ListReader {
       switch try rows.next() {
       case .row(var row, let file, let priority):
         rowsLeft -= 1
-        let priority = priority ?? assembler.priority(of: &row, manifest: pass.files[file].manifest)
+        let priority = priority ?? assembler.priority(of: &row, list: pass.files[file].list)
         try accept(row, priority, file, isNew: Rows.areNew, to: spool, &batch)
       case .nothingYet: return .more
       case .wouldBlock: return .waiting
@@ -246,8 +246,8 @@ package final class ListReader {
       return
     }
     guard let spool else {
-      let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
-      let added = assembler.append(run, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+      let (list, base) = (pass.files[file].list, pass.files[file].base)
+      let added = assembler.append(run, priority: priority, file: file, list: list, base: base, to: &batch)
       addNames()
       counts[file].add(added)
       if isNew { pass.countGoodEntries(added.read - added.filtered - added.invalid, file: file) }
@@ -274,8 +274,8 @@ package final class ListReader {
       if !isOwn { return }
     }
     guard let spool else {
-      let (manifest, base) = (pass.files[file].manifest, pass.files[file].base)
-      let state = assembler.append(row, priority: priority, file: file, manifest: manifest, base: base, to: &batch)
+      let (list, base) = (pass.files[file].list, pass.files[file].base)
+      let state = assembler.append(row, priority: priority, file: file, list: list, base: base, to: &batch)
       addNames()
       counts[file].add(state)
       if isNew, !isJudged, state == .good { pass.countGoodEntries(file: file) }

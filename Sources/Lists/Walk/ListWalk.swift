@@ -7,14 +7,14 @@ import Base
 final class ListWalk: RowSource {
   static let areNew = true
 
-  let manifests: [URLList]
+  let lists: [URLList]
   /// The files of the lists, followed by those that indexes have named so far.
   private(set) var files: [ListFile]
   private(set) var progress = ReadingProgress()
   /// Whether rows may belong to more than one priority; all files must have been prepared.
   private(set) var hasSeveralClasses: Bool
   /// Whether the number of pages that use an image is known only after all were read.
-  var readsSeveralPages: Bool { manifests.contains(where: \.readsSeveralPages) }
+  var readsSeveralPages: Bool { lists.contains(where: \.readsSeveralPages) }
   private(set) var warnings: [String] = []
   /// How much was read of lists that name pages, one sentence each.
   private(set) var notes: [String] = []
@@ -45,21 +45,21 @@ final class ListWalk: RowSource {
   ///
   /// Regular files are closed again, since a pattern may match more files than can be open. Remote files aren't
   /// requested yet.
-  init(_ manifests: [URLList], opener: ListOpener) throws(ListError) {
-    self.manifests = manifests
+  init(_ lists: [URLList], opener: ListOpener) throws(ListError) {
+    self.lists = lists
     self.opener = opener
-    files = try ListFile.all(of: manifests)
+    files = try ListFile.all(of: lists)
     listedCount = files.count
-    goodEntriesLeft = manifests.map(\.limit)
-    hasSeveralClasses = Set(manifests.map(\.priority)).count > 1
+    goodEntriesLeft = lists.map(\.limit)
+    hasSeveralClasses = Set(lists.map(\.priority)).count > 1
     for (index, file) in files.enumerated() {
-      if manifests[file.manifest].mayNamePriority(in: file) == true { hasSeveralClasses = true }
+      if lists[file.list].mayNamePriority(in: file) == true { hasSeveralClasses = true }
       if case .url? = file.location {
         try opener.checkCanFetch(file)
         progress.addStream()
         continue
       }
-      guard case .open(let open, _) = try opener.open(index, file, of: manifests[file.manifest]) else { continue }
+      guard case .open(let open, _) = try opener.open(index, file, of: lists[file.list]) else { continue }
       if let input = open.input, !input.isRegular || opener.isStandardInput(input) {
         waiting[index] = open
         progress.addStream()
@@ -73,13 +73,13 @@ final class ListWalk: RowSource {
 
   /// Throws if a local sitemap lists only pages, and it isn't known whether to read them.
   private func checkPages(of open: OpenList, _ file: ListFile) throws(ListError) {
-    let manifest = manifests[file.manifest]
-    guard manifest.sitemapPages == .undecided, open.rows.isSitemap else { return }
+    let list = lists[file.list]
+    guard list.sitemapPages == .undecided, open.rows.isSitemap else { return }
     while true {
       switch open.rows.next() {
       case .nothingYet: break
       case .end:
-        if let error = open.rows.remarks.unreadPages(of: manifest, file.name) { throw error }
+        if let error = open.rows.remarks.unreadPages(of: list, file.name) { throw error }
         return
       // It has images, or they may be elsewhere.
       default: return
@@ -92,7 +92,7 @@ final class ListWalk: RowSource {
 
   /// Reads the headers of streams that may set priorities; returns false if more bytes have to arrive first.
   func prepareStreams() -> Bool {
-    for index in 0..<listedCount where manifests[files[index].manifest].mayNamePriority(in: files[index]) == nil {
+    for index in 0..<listedCount where lists[files[index].list].mayNamePriority(in: files[index]) == nil {
       guard !unreadable.contains(index) else { continue }
       do throws(ListError) {
         guard try prepareStream(index) else { return false }
@@ -129,7 +129,7 @@ final class ListWalk: RowSource {
         guard beginListed() else { return .wouldBlock }
         continue
       }
-      if goodEntriesLeft[files[open.file].manifest] == 0 {
+      if goodEntriesLeft[files[open.file].list] == 0 {
         finishListed()
         continue
       }
@@ -146,20 +146,20 @@ final class ListWalk: RowSource {
 
   func takeRun(maximum: Int) -> (file: Int, priority: LoadPriority)? {
     guard let open = stack.last, !open.hasEnded, open.children.isEmpty else { return nil }
-    let manifest = files[open.file].manifest
-    let maximum = min(maximum, goodEntriesLeft[manifest] ?? maximum)
+    let list = files[open.file].list
+    let maximum = min(maximum, goodEntriesLeft[list] ?? maximum)
     run.removeAll(keepingCapacity: true)
     if maximum > 0 { open.rows.takePlainRows(into: &run, maximum: maximum) }
     progress.countEntries(run.count)
-    return run.isEmpty ? nil : (open.file, manifests[manifest].priority)
+    return run.isEmpty ? nil : (open.file, lists[list].priority)
   }
 
-  func hasLimit(file: Int) -> Bool { goodEntriesLeft[files[file].manifest] != nil }
+  func hasLimit(file: Int) -> Bool { goodEntriesLeft[files[file].list] != nil }
 
   /// Counts the last rows, all good entries, towards the limit of their list.
   func countGoodEntries(_ count: Int = 1, file: Int) {
-    let manifest = files[file].manifest
-    if let left = goodEntriesLeft[manifest] { goodEntriesLeft[manifest] = left - count }
+    let list = files[file].list
+    if let left = goodEntriesLeft[list] { goodEntriesLeft[list] = left - count }
   }
 
   /// The estimated number of entries; see ``ListReader/expectedEntries``.
@@ -205,7 +205,7 @@ extension ListWalk {
 extension ListWalk {
   /// Pushes the next listed file onto the stack, or skips it; returns false if it would block.
   private func beginListed() -> Bool {
-    if goodEntriesLeft[files[index].manifest] == 0 || unreadable.contains(index) {
+    if goodEntriesLeft[files[index].list] == 0 || unreadable.contains(index) {
       finishListed()
       return true
     }
@@ -225,8 +225,8 @@ extension ListWalk {
 
   private func finishListed() {
     stack.forEach(addRemarks)
-    let (file, manifest, crawl) = (files[index], manifests[files[index].manifest], crawl)
-    warnings += remarks.warnings(of: file.name, manifest.sitemapPages)
+    let (file, list, crawl) = (files[index], lists[files[index].list], crawl)
+    warnings += remarks.warnings(of: file.name, list.sitemapPages)
     if file.isLast {
       if let warning = crawl.warning { warnings.append("\(file.name): \(warning)") }
       for sentence in crawl.losses { loseListed(ListError(manifest: file.name, message: sentence)) }
@@ -235,7 +235,7 @@ extension ListWalk {
     opener.cancelFetches(of: stack.flatMap(\.children) + Array(crawl.ahead) + [index])
     crawl.ahead = []
     isCrawling = false
-    if files[index].isLast { opener.endList(files[index].manifest) }
+    if files[index].isLast { opener.endList(files[index].list) }
     progress.finishFile(at: index)
     waiting[index] = nil
     stack = []
@@ -246,7 +246,7 @@ extension ListWalk {
   private func addRemarks(of open: OpenList) {
     var added = open.rows.remarks
     let file = files[open.file]
-    if open.hasEnded, let error = added.unreadPages(of: manifests[file.manifest], file.name) {
+    if open.hasEnded, let error = added.unreadPages(of: lists[file.list], file.name) {
       loseListed(error)
       added.pages = 0
     }
@@ -261,7 +261,7 @@ extension ListWalk {
 
   /// Opens a file; nil if its fetch isn't done.
   private func open(_ index: Int) throws(ListError) -> OpenList? {
-    let list = manifests[files[index].manifest]
+    let list = lists[files[index].list]
     switch try opener.open(index, files[index], of: list) {
     case .open(let open, let url):
       let kind = files[index].kind
@@ -364,13 +364,13 @@ extension ListWalk {
 extension ListWalk {
   /// The number of pages that use the image of that URL, by the file that names it.
   func pages(file: Int, using image: UnsafeRawBufferPointer) -> UInt64 {
-    let manifest = files[file].manifest
-    return opener.crawl(of: manifest, manifests[manifest]).pages(using: image)
+    let list = files[file].list
+    return opener.crawl(of: list, lists[list]).pages(using: image)
   }
 
   private var crawl: PageCrawl {
-    let manifest = files[index].manifest
-    return opener.crawl(of: manifest, manifests[manifest])
+    let list = files[index].list
+    return opener.crawl(of: list, lists[list])
   }
 
   /// Ends the file at the bottom of the stack, and the listed file if no page follows.

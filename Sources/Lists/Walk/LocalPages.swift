@@ -19,19 +19,19 @@ enum LocalPages {
   }
 
   /// The pages of a folder. The URL of each is its path below the base; that of `index.html` is its folder's.
-  static func files(in folder: String, of manifest: URLList, index: Int) throws(ListError) -> [ListFile] {
-    let trimmed = manifest.name.hasSuffix("/") ? String(manifest.name.dropLast()) : manifest.name
+  static func files(in folder: String, of list: URLList, index: Int) throws(ListError) -> [ListFile] {
+    let trimmed = list.name.hasSuffix("/") ? String(list.name.dropLast()) : list.name
     var files: [ListFile] = []
-    for path in try relativePaths(in: folder, of: manifest) {
-      var file = ListFile(manifest: index, name: "\(trimmed)/\(path)", location: .path("\(folder)/\(path)"))
-      file.base = manifest.baseURL.flatMap { url(of: path, below: $0) }
+    for path in try relativePaths(in: folder, of: list) {
+      var file = ListFile(list: index, name: "\(trimmed)/\(path)", location: .path("\(folder)/\(path)"))
+      file.base = list.baseURL.flatMap { url(of: path, below: $0) }
       files.append(file)
     }
     return files
   }
 
-  static func paths(in folder: String, of manifest: URLList) throws(ListError) -> [String] {
-    try relativePaths(in: folder, of: manifest).map { "\(folder)/\($0)" }
+  static func paths(in folder: String, of list: URLList) throws(ListError) -> [String] {
+    try relativePaths(in: folder, of: list).map { "\(folder)/\($0)" }
   }
 
   private static func url(of path: String, below base: BaseURL) -> BaseURL? {
@@ -53,12 +53,12 @@ enum LocalPages {
 
   /// The paths of pages below a folder, sorted by their bytes; hidden files and folders are skipped, and links to folders, which
   /// may form a circle.
-  private static func relativePaths(in folder: String, of manifest: URLList) throws(ListError) -> [String] {
+  private static func relativePaths(in folder: String, of list: URLList) throws(ListError) -> [String] {
     var pages: [String] = []
     var folders = [(path: "", depth: 0)]
     while let (path, depth) = folders.popLast() {
       guard let directory = opendir(path.isEmpty ? folder : "\(folder)/\(path)") else {
-        throw ListError(manifest: manifest.name, message: "cannot read its folder '\(path)': \(errorSentence())")
+        throw ListError(manifest: list.name, message: "cannot read its folder '\(path)': \(errorSentence())")
       }
       defer { closedir(directory) }
       while let entry = readdir(directory) {
@@ -72,14 +72,14 @@ enum LocalPages {
         if status.st_mode & S_IFMT == S_IFDIR, depth < maximumDepth { folders.append((child, depth + 1)) }
         guard isPage(name), status.st_mode & S_IFMT != S_IFDIR, !isFolder("\(folder)/\(child)") else { continue }
         guard pages.count < maximumCount else {
-          throw ListError(manifest: manifest.name, message: "the folder has more than \(maximumCount) pages; name a folder in it")
+          throw ListError(manifest: list.name, message: "the folder has more than \(maximumCount) pages; name a folder in it")
         }
         pages.append(child)
       }
     }
     guard !pages.isEmpty else {
       let message = "the folder has no HTML files; name lists in it with a pattern such as lists/*.txt"
-      throw ListError(manifest: manifest.name, message: message)
+      throw ListError(manifest: list.name, message: message)
     }
     return pages.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

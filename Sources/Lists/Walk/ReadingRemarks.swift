@@ -56,8 +56,8 @@ struct ReadingRemarks {
   }
 
   /// The error of a sitemap that lists only pages, if it isn't known whether to read them; nil for any other list.
-  func unreadPages(of manifest: URLList, _ name: String) -> ListError? {
-    guard manifest.sitemapPages == .undecided, entries == 0, pages > 0, !hasOldImages else { return nil }
+  func unreadPages(of list: URLList, _ name: String) -> ListError? {
+    guard list.sitemapPages == .undecided, entries == 0, pages > 0, !hasOldImages else { return nil }
     let message =
       "it lists \(counted(pages, "page", "pages")) and no images; set pages: true to read the images of these pages, or pages: false to "
       + "ignore them (if they are images, set include: [\"*\"])"
@@ -65,17 +65,17 @@ struct ReadingRemarks {
   }
 
   /// The warnings, one sentence each.
-  func warnings(of manifest: String, _ sitemapPages: URLList.SitemapPages) -> [String] {
+  func warnings(of list: String, _ sitemapPages: URLList.SitemapPages) -> [String] {
     var sentences = documents
     if let first = malformedLines.first {
       sentences.append(
-        "\(manifest): \(counted(malformedLines.count, "line isn't", "lines aren't")) in a known log format; "
+        "\(list): \(counted(malformedLines.count, "line isn't", "lines aren't")) in a known log format; "
           + "the first is line \(first.line): '\(first.text)'"
       )
     }
     if let first = unreadableDates.first {
       sentences.append(
-        "\(manifest): ignored \(counted(unreadableDates.count, "unreadable lastmod", "unreadable lastmods")); "
+        "\(list): ignored \(counted(unreadableDates.count, "unreadable lastmod", "unreadable lastmods")); "
           + "the first is in line \(first.line): '\(first.text)'"
       )
     }
@@ -86,28 +86,28 @@ struct ReadingRemarks {
         counted(requestDates, "is the time of the request", "are the time of the request"),
       ]
       sentences.append(
-        "\(manifest): \(plausible == 0 ? "none" : "only \(plausible)") of \(dates) lastmods are plausible: "
+        "\(list): \(plausible == 0 ? "none" : "only \(plausible)") of \(dates) lastmods are plausible: "
           + reasons.filter { !$0.hasPrefix("0 ") }.joined(separator: ", ")
       )
     }
     if sitemapPages == .ignored, entries == 0, pages > 0 {
       sentences.append(
-        "\(manifest): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension"
+        "\(list): no images in its \(counted(pages, "location", "locations")): no image:loc, and no loc with an image extension"
       )
     } else if sitemapPages == .undecided, entries > 0, pages > 0 {
       sentences.append(
-        "\(manifest): \(counted(pages, "entry names no image, so its page wasn't", "entries name no image, so their pages weren't")) read; "
+        "\(list): \(counted(pages, "entry names no image, so its page wasn't", "entries name no image, so their pages weren't")) read; "
           + "set pages: true to read such pages, or pages: false to ignore them"
       )
     } else if entries == 0, items > 0 {
       sentences.append(
-        "\(manifest): no images in its \(counted(items, "item", "items")): no image_link, and no enclosure or media:content of an image"
+        "\(list): no images in its \(counted(items, "item", "items")): no image_link, and no enclosure or media:content of an image"
       )
     } else if entries == 0, tooOld > 0 {
-      sentences.append("\(manifest): no entries are newer than newer-than")
+      sentences.append("\(list): no entries are newer than newer-than")
     } else if entries == 0, otherRequests > 0 {
       sentences.append(
-        "\(manifest): no successful GET of an image extension in its \(counted(otherRequests, "request", "requests")); "
+        "\(list): no successful GET of an image extension in its \(counted(otherRequests, "request", "requests")); "
           + "if images have no extension, select them with include"
       )
     }

@@ -152,11 +152,11 @@ struct ShardFilter {
   ) -> (state: BatchEntry.State, isOwn: Bool) {
     var state = BatchEntry.State.good
     let (hash, isOwn): (UInt64, Bool)
-    if let parts = assembler.partsOfGoodEntry(row, manifest: source.manifest) {
+    if let parts = assembler.partsOfGoodEntry(row, list: source.list) {
       (hash, isOwn) = owner(of: row.url, parts)
     } else {
       scratch.removeAll()
-      state = assembler.append(row, priority: .normal, file: file, manifest: source.manifest, base: source.base, to: &scratch)
+      state = assembler.append(row, priority: .normal, file: file, list: source.list, base: source.base, to: &scratch)
       let entry = scratch.entries[0]
       if case .invalid = state {
         hash = Shard.hash(line: row.line, ofManifest: source.name)
