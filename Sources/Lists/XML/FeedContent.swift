@@ -26,7 +26,7 @@ final class FeedContent: XMLListContent {
     switch entry {
     case nil: return startEntry(element, depth: depth)
     case (isItem: false, let start)?:
-      return depth == start + 1 && element.isNamed("url") && isIn(.root, element) ? .location(.image) : nil
+      return depth == start + 1 && element.isNamed("url") && isIn(.root, element) ? .location(.image, isRequired: false) : nil
     case (isItem: true, let start)?: return startInItem(element, isField: depth == start + 1)
     }
   }
@@ -61,7 +61,7 @@ final class FeedContent: XMLListContent {
     guard isItem || isLocation || !isAtom && element.isNamed("image") else { return nil }
     entry = (isItem, depth)
     locations.beginEntry()
-    return isLocation ? .location(.image) : nil
+    return isLocation ? .location(.image, isRequired: false) : nil
   }
 
   // MARK: Images of an item

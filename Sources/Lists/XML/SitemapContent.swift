@@ -40,10 +40,10 @@ final class SitemapContent: XMLListContent {
       return nil
     }
     switch element {
-    case .location where depth == entryDepth + 1: return .location(entry == .sitemap ? .sitemap : .page)
+    case .location where depth == entryDepth + 1: return .location(entry == .sitemap ? .sitemap : .page, isRequired: true)
     case .lastModified where depth == entryDepth + 1: return .lastModified
     case .priority where depth == entryDepth + 1: return .priority
-    case .imageLocation where entry == .url: return .location(.image)
+    case .imageLocation where entry == .url: return .location(.image, isRequired: true)
     default: return nil
     }
   }

@@ -229,7 +229,7 @@ final class XMLListParser {
 /// A field of an entry whose text is needed.
 enum XMLField {
   /// A required location may not be empty.
-  case location(XMLLocations.Kind, isRequired: Bool = true)
+  case location(XMLLocations.Kind, isRequired: Bool)
   /// Those of a sitemap's entry.
   case lastModified, priority
   /// `g:id` of a feed's item, and its `guid` in RSS or `id` in Atom.

@@ -127,6 +127,8 @@ import Testing
   @Test func `each image counts once per item`() throws {
     let item = "<item><enclosure url='https://a.com/1.jpg'/><media:thumbnail url=' https://a.com/1.jpg '/></item>"
     #expect(try urls("<rss><channel>\(item)\(item)</channel></rss>") == ["https://a.com/1.jpg", "https://a.com/1.jpg"])
+    // One without a URL doesn't count.
+    #expect(try urls("<rss><channel><image><url> </url></image></channel></rss>").isEmpty)
   }
 
   @Test func `an identifier is at most 256 bytes long`() throws {
