@@ -227,6 +227,9 @@ extension String {
 
 /// Classes of HTTP statuses (RFC 9110, section 15).
 enum HTTPStatus {
+  /// Such as `404 Not Found`.
+  static func named(_ status: Int) -> String { "\(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")" }
+
   /// Statuses with a `Location` to follow.
   static let redirects: Set<Int> = [301, 302, 303, 307, 308]
 

@@ -93,18 +93,29 @@ struct HostPolicy {
     hasResponded = false
   }
 
-  /// Whether ``refusal(_:now:)`` may return anything; cheap, since it is called for each download.
+  /// Whether ``refusal(of:patience:wasAsked:now:)`` may return anything; cheap, since it is called for each download.
   var mayRefuse: Bool { pause.isKnown || breaker.isDown }
 
-  /// Why a download with that patience can't wait for this host; nil if it can.
-  func refusal(_ patience: Duration, now: MonotonicInstant) -> HostRejection? {
-    let downFor = breaker.earliestStart.since(now)
-    if breaker.isDown, downFor > .zero, let lastFailure { return .down(failures: failuresByStop, last: lastFailure) }
-    let remaining = pause.remaining(at: now)
-    let total = pause.total(at: now)
+  /// The failure of a download with that patience, which can't wait for this host; nil if it can.
+  ///
+  /// A host that has sent only 429 and 503 in a run counts as down for downloads that it wasn't asked for.
+  func refusal(of host: URLOrigin, patience: Duration, wasAsked: Bool, now: MonotonicInstant) -> ImageFailure? {
+    if breaker.isDown, breaker.earliestStart > now, let lastFailure {
+      // Permanent for this run, but a later run may succeed.
+      return ImageFailure(.hostDown(failures: failuresByStop, last: lastFailure), isTransient: true)
+    }
+    let (remaining, total) = (pause.remaining(at: now), pause.total(at: now))
     guard remaining > .zero, total > patience else { return nil }
-    let isDown = pause.timesAsked > 0 && !hasResponded
-    return .paused(status: Int(pause.status), remaining: remaining, total: total, isDown: isDown)
+    let pauses =
+      total > remaining
+      ? "and its pauses add up to \(total.wholeSecondsText)" : "and is paused for \(remaining.wholeSecondsText)"
+    let finding = "\(host.address) responded with \(HTTPStatus.named(Int(pause.status))) \(pauses)"
+    let isDown = pause.timesAsked > 0 && !hasResponded && !wasAsked
+    return ImageFailure(
+      .waitTooLong(finding: finding, maximum: patience, wasRequested: wasAsked, isHostDown: isDown),
+      status: isDown ? nil : Int(pause.status),
+      isTransient: true
+    )
   }
 }
 
@@ -120,34 +131,6 @@ enum HostResponse {
   /// The host can't be reached, by a download with `retries` retries.
   case unreachable(ImageFailure, retries: Int, backoff: Backoff)
   case nothing
-}
-
-/// Why a host gets no request.
-enum HostRejection: Equatable {
-  /// It failed so often that it counts as down.
-  case down(failures: Int, last: ImageFailure)
-  /// It has sent only 429 and 503 since its last other response, if any (else `isDown`); `remaining` is left of `total`.
-  case paused(status: Int, remaining: Duration, total: Duration, isDown: Bool)
-
-  /// The failure of downloads that wait for the host.
-  func failure(of host: URLOrigin, patience: Duration, wasAsked: Bool) -> ImageFailure {
-    switch self {
-    case .down(let failures, let last):
-      // Permanent for this run, but a later run may succeed.
-      return ImageFailure(.hostDown(failures: failures, last: last), isTransient: true)
-    case .paused(let status, let remaining, let total, let isDown):
-      let response = "\(host.address) responded with \(status)\(HTTPPhrases.phrase(of: status).map { " \($0)" } ?? "")"
-      let pauses =
-        total > remaining
-        ? "and its pauses add up to \(total.wholeSecondsText)" : "and is paused for \(remaining.wholeSecondsText)"
-      let countsAsDown = isDown && !wasAsked
-      return ImageFailure(
-        .waitTooLong(finding: "\(response) \(pauses)", maximum: patience, wasRequested: wasAsked, isHostDown: countsAsDown),
-        status: countsAsDown ? nil : status,
-        isTransient: true
-      )
-    }
-  }
 }
 
 extension ImageFailure {
@@ -311,7 +294,10 @@ struct AdaptiveLimit {
   /// Handles a good response that came while `running` transfers ran, that one included.
   mutating func succeed(latencyNanoseconds: UInt64?, running: Int, upTo maximum: Int) {
     guard !passesOver() else { return }
-    if let latencyNanoseconds, isSlow(Double(latencyNanoseconds)) { return slowDown(running) }
+    if let latencyNanoseconds, isSlow(Double(latencyNanoseconds)) {
+      if transfers == 1, let smoothedNanoseconds { leastNanoseconds = smoothedNanoseconds }
+      return cut(running)
+    }
     if running >= transfers { limit = min(limit + (wasCut ? 1 / limit : 1), Double(maximum)) }
   }
 
@@ -335,11 +321,6 @@ struct AdaptiveLimit {
     let smoothed = smoothedNanoseconds.map { $0 + (latency - $0) / Self.smoothing } ?? latency
     smoothedNanoseconds = smoothed
     return smoothed > leastNanoseconds * Self.slowFactor + Self.noiseNanoseconds
-  }
-
-  private mutating func slowDown(_ running: Int) {
-    if transfers == 1, let smoothedNanoseconds { leastNanoseconds = smoothedNanoseconds }
-    cut(running)
   }
 
   private mutating func cut(_ running: Int) {

@@ -92,11 +92,10 @@ extension DownloadScheduler {
 
   /// Why the host of a job gets no request now; nil if it does.
   func refusal(of slot: Int) -> ImageFailure? {
-    let host = pending[slot].host
+    let (host, patience) = (pending[slot].host, pending[slot].download.options.retryAfterMaximum)
     guard queue[host].mayRefuse else { return nil }
-    let patience = pending[slot].download.options.retryAfterMaximum
-    guard let refusal = queue[host].refusal(patience, now: now) else { return nil }
-    return refusal.failure(of: hosts.origin(host), patience: patience, wasAsked: pending[slot].summary.attempts > 0)
+    let wasAsked = pending[slot].summary.attempts > 0
+    return queue[host].refusal(of: hosts.origin(host), patience: patience, wasAsked: wasAsked, now: now)
   }
 
   /// The nanoseconds from the request to the first byte; nil unless limits adapt.

@@ -8,6 +8,15 @@ struct HostPolicyTests {
   private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
+  private func refusal(by policy: HostPolicy, _ patience: Duration, at now: MonotonicInstant) -> FailureReason? {
+    let host = URLOrigin(isSecure: false, hostAndPort: Array("h".utf8)[...])
+    return policy.refusal(of: host, patience: patience, wasAsked: false, now: now)?.reason
+  }
+
+  private func paused(_ finding: String, _ patience: Duration, isDown: Bool = false) -> FailureReason {
+    .waitTooLong(finding: "h:80 responded with \(finding)", maximum: patience, wasRequested: false, isHostDown: isDown)
+  }
+
   @Test func `overlapping pauses count once`() {
     var pause = HostPause()
     pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
@@ -34,20 +43,17 @@ struct HostPolicyTests {
   @Test func `a download that may not wait that long isn't sent until the pause ends`() {
     var policy = HostPolicy()
     policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
-    #expect(policy.refusal(.seconds(10), now: now) == nil)
-    #expect(
-      policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10), isDown: false)
-    )
-    #expect(policy.refusal(.seconds(9), now: now.advanced(by: .seconds(10))) == nil)
+    #expect(refusal(by: policy, .seconds(10), at: now) == nil)
+    #expect(refusal(by: policy, .seconds(9), at: now) == paused("429 Too Many Requests and is paused for 10 s", .seconds(9)))
+    #expect(refusal(by: policy, .seconds(9), at: now.advanced(by: .seconds(10))) == nil)
     // Pauses add up until it responds otherwise.
     let later = now.advanced(by: .seconds(10))
     _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
     policy.pause.extend(until: later.advanced(by: .seconds(1)), status: 503, now: later)
-    #expect(
-      policy.refusal(.seconds(10), now: later) == .paused(status: 503, remaining: .seconds(1), total: .seconds(11), isDown: true)
-    )
+    let added = paused("503 Service Unavailable and its pauses add up to 11 s", .seconds(10), isDown: true)
+    #expect(refusal(by: policy, .seconds(10), at: later) == added)
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 1, rules, now: later)
-    #expect(policy.refusal(.seconds(10), now: later) == nil)
+    #expect(refusal(by: policy, .seconds(10), at: later) == nil)
   }
 
   @Test func `a host counts as down if its only responses in a run are 429 and 503`() {
@@ -55,7 +61,7 @@ struct HostPolicyTests {
     func isDown() -> Bool? {
       _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
       policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 503, now: now)
-      guard case .paused(_, _, _, let isDown) = policy.refusal(.zero, now: now) else { return nil }
+      guard case .waitTooLong(_, _, _, let isDown) = refusal(by: policy, .zero, at: now) else { return nil }
       return isDown
     }
     #expect(isDown() == true)
@@ -79,17 +85,12 @@ struct HostPolicyTests {
     policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
     _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
     #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
-    #expect(
-      policy.refusal(.seconds(9), now: now) == .paused(status: 429, remaining: .seconds(10), total: .seconds(10), isDown: false)
-    )
+    #expect(refusal(by: policy, .seconds(9), at: now) == paused("429 Too Many Requests and is paused for 10 s", .seconds(9)))
     // The elapsed part of the pause doesn't count.
     let later = now.advanced(by: .seconds(1))
-    #expect(policy.refusal(.seconds(9), now: later) == nil)
+    #expect(refusal(by: policy, .seconds(9), at: later) == nil)
     policy.pause.extend(until: later.advanced(by: .seconds(12)), status: 429, now: later)
-    #expect(
-      policy.refusal(.seconds(11), now: later)
-        == .paused(status: 429, remaining: .seconds(12), total: .seconds(12), isDown: false)
-    )
+    #expect(refusal(by: policy, .seconds(11), at: later) == paused("429 Too Many Requests and is paused for 12 s", .seconds(11)))
   }
 
   @Test func `429 and 503 neither trip nor reset the circuit breaker`() {
@@ -102,10 +103,10 @@ struct HostPolicyTests {
     // The response to the try is inconclusive: another request may try.
     _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
     policy.breaker.abandonTry()
-    #expect(policy.refusal(.seconds(1), now: now) == nil && policy.limit(rules) == 1)
+    #expect(refusal(by: policy, .seconds(1), at: now) == nil && policy.limit(rules) == 1)
     policy.start(rules, now: now)
     #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .down)
-    #expect(policy.refusal(.seconds(1), now: now) == .down(failures: 3, last: failure))
+    #expect(refusal(by: policy, .seconds(1), at: now) == .hostDown(failures: 3, last: failure))
   }
 
   @Test(arguments: [0, 1, 2, 9])
@@ -125,7 +126,7 @@ struct HostPolicyTests {
       policy.start(rules, now: now)
     }
     #expect(policy.record(refused, running: 1, rules, now: now) == .down)
-    #expect(policy.refusal(.zero, now: now) == .down(failures: 2 + min(retries, 3), last: failure))
+    #expect(refusal(by: policy, .zero, at: now) == .hostDown(failures: 2 + min(retries, 3), last: failure))
   }
 
   @Test func `only state that differs from a new host's is kept`() {
