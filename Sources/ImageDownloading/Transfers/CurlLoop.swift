@@ -53,8 +53,22 @@ final class CurlLoop {
     self.time = time
     record = TransferRecord(loop: number, now: time.monotonic())
     let context = Unmanaged.passUnretained(self).toOpaque()
-    curl_multi_set_socket_callback(multi, socketChanged, context)
-    curl_multi_set_timer_callback(multi, timerChanged, context)
+    curl_multi_set_socket_callback(
+      multi,
+      { easy, socket, what, context, _ in
+        CurlLoop.of(context).watch(socket, of: easy, for: what)
+        return 0
+      },
+      context
+    )
+    curl_multi_set_timer_callback(
+      multi,
+      { _, milliseconds, context in
+        CurlLoop.of(context).setTimer(milliseconds: milliseconds)
+        return 0
+      },
+      context
+    )
     guard setWatch(of: wakeDescriptor, for: CURL_POLL_IN) else {
       throw DownloaderError(message: "\(ThreadError(task: "watch a descriptor", code: errno))")
     }
@@ -134,7 +148,10 @@ final class CurlLoop {
 
   /// Ends transfers that libcurl has ended or that take too long, and moves all that happened into `report`, reusing its storage.
   func takeReport(_ report: inout CurlReport) {
-    record.reportProgress()
+    for transfer in record.progressing {
+      if let progress = transfer.takeProgress() { record.report.events.append((transfer.id, progress)) }
+    }
+    record.progressing.removeAll(keepingCapacity: true)
     concludeEnded()
     checkTimeLimits()
     swap(&report, &record.report)
@@ -187,7 +204,7 @@ final class CurlLoop {
   }
 
   /// - Parameter easy: the handle of the connection.
-  fileprivate func watch(_ socket: Int32, of easy: UnsafeMutableRawPointer?, for what: Int32) {
+  private func watch(_ socket: Int32, of easy: UnsafeMutableRawPointer?, for what: Int32) {
     let isUnwatched = !unwatched.isEmpty && unwatched.removeValue(forKey: socket) != nil
     // libcurl may be about to close it, which ends the watch too.
     if what == CURL_POLL_REMOVE {
@@ -227,25 +244,13 @@ final class CurlLoop {
     return system_watch(poller, socket, isReadable | isWritable) == 0 || errno == EBADF
   }
 
-  fileprivate func setTimer(milliseconds: Int) {
+  private static func of(_ context: UnsafeMutableRawPointer?) -> CurlLoop {
+    Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue()
+  }
+
+  private func setTimer(milliseconds: Int) {
     timer = milliseconds < 0 ? nil : MonotonicInstant(nanoseconds: record.now.nanoseconds &+ UInt64(milliseconds) &* 1_000_000)
   }
-}
-
-private func socketChanged(
-  _ easy: UnsafeMutableRawPointer?,
-  _ socket: Int32,
-  _ what: Int32,
-  _ context: UnsafeMutableRawPointer?,
-  _: UnsafeMutableRawPointer?
-) -> Int32 {
-  Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue().watch(socket, of: easy, for: what)
-  return 0
-}
-
-private func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32 {
-  Unmanaged<CurlLoop>.fromOpaque(context!).takeUnretainedValue().setTimer(milliseconds: milliseconds)
-  return 0
 }
 
 /// What a loop has recorded for the scheduler since it was last asked.
@@ -295,20 +300,10 @@ final class TransferRecord {
   var nextTimeLimit = MonotonicInstant(nanoseconds: .max)
   var report: CurlReport
   /// The transfers whose progress is to be reported.
-  private var progressing: [Transfer] = []
+  var progressing: [Transfer] = []
 
   init(loop: Int, now: MonotonicInstant) {
     report = CurlReport(loop)
     self.now = now
-  }
-
-  /// Notes that bytes of `transfer` came, of which the progress is to be reported.
-  func note(_ transfer: Transfer) { progressing.append(transfer) }
-
-  /// Adds the progress that was noted since the last call to the report.
-  func reportProgress() {
-    guard !progressing.isEmpty else { return }
-    for transfer in progressing { if let progress = transfer.takeProgress() { report.events.append((transfer.id, progress)) } }
-    progressing.removeAll(keepingCapacity: true)
   }
 }

@@ -62,7 +62,7 @@ extension Transfer {
     guard response.refusal == nil else { return false }
     if isObserved, !request.isNoted {
       request.isNoted = true
-      record.note(self)
+      record.progressing.append(self)
     }
     guard let decoder = response.decoder else { return take(bytes) }
     if decoder.decode(bytes, take) {

@@ -33,7 +33,9 @@ extension Transfer {
     case CURLE_COULDNT_RESOLVE_HOST:
       return ImageFailure(.unresolved(name: server.name), isTransient: true)
     case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE:
-      return ImageFailure(.noConnection(to: server.address + way, cause: systemError ?? curlError(code)), isTransient: true)
+      let error = number(CURLINFO_OS_ERRNO)
+      let cause = error == 0 ? curlError(code) : errorSentence(Int32(error))
+      return ImageFailure(.noConnection(to: server.address + way, cause: cause), isTransient: true)
     case CURLE_OPERATION_TIMEDOUT:
       return timedOut(after: options.connectTimeout)
     case CURLE_PARTIAL_FILE:
@@ -49,11 +51,10 @@ extension Transfer {
       // libcurl reports this for a header that it cannot store: a folded line that continues none, or a trailer without a colon.
       return invalidResponse("a header line has no name")
     case CURLE_SSL_CONNECT_ERROR:
-      return ImageFailure(
-        .tls,
-        isTransient: isHandshakeCut,
-        message: "the TLS handshake with \(server.address) failed: \(curlError(code))"
-      )
+      let cause = curlError(code)
+      // The peer closed the connection in the handshake; an alert or an unsupported protocol would occur again.
+      let isCut = ["SSL_ERROR_SYSCALL", "SSL_connect:", "unexpected eof"].contains(where: cause.contains)
+      return ImageFailure(.tls, isTransient: isCut, message: "the TLS handshake with \(server.address) failed: \(cause)")
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
       CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CLIENTCERT:
       // Browsers fetch a missing intermediate certificate.
@@ -100,22 +101,10 @@ extension Transfer {
     return .transient(.truncated, "the body ended after \(body.count)\(declared) bytes")
   }
 
-  /// Whether the peer closed the connection in the handshake; an alert or an unsupported protocol would occur again.
-  private var isHandshakeCut: Bool {
-    let text = String(cString: errorText)
-    return text.contains("SSL_ERROR_SYSCALL") || text.contains("SSL_connect:") || text.contains("unexpected eof")
-  }
-
   private var origin: URLOrigin { URLOrigin(request.url)! }
 
   /// The server of the connection, which messages name: the URL's, or the one that connects in place of it.
-  private var server: URLOrigin { origin.connecting(by: options) }
-
-  /// The reason of the last failed system call of this transfer.
-  private var systemError: String? {
-    let error = number(CURLINFO_OS_ERRNO)
-    return error == 0 ? nil : errorSentence(Int32(error))
-  }
+  var server: URLOrigin { origin.connecting(by: options) }
 
   func curlError(_ code: CURLcode) -> String {
     errorText.pointee == 0 ? Curl.describe(code) : String(cString: errorText)
@@ -128,12 +117,11 @@ extension ImageFailure {
   }
 
   static func status(_ status: Int, to request: String?, isPermanent: Bool) -> ImageFailure {
-    let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
-    return ImageFailure(
+    ImageFailure(
       .httpStatus,
       status: status,
       isTransient: HTTPStatus.isTransient(status) && !isPermanent,
-      message: "the server responded \(request.map { "to \($0) " } ?? "")with \(status)\(phrase)"
+      message: "the server responded \(request.map { "to \($0) " } ?? "")with \(HTTPStatus.named(status))"
     )
   }
 
@@ -173,13 +161,11 @@ extension Transfer {
     if code == CURLE_PROXY {
       return .transient(.connect, "the proxy cannot connect to \(server.address): \(curlError(code))")
     }
-    if let status = tunnelStatus {
-      let phrase = HTTPPhrases.phrase(of: status).map { " \($0)" } ?? ""
-      return ImageFailure(
-        .connect,
-        isTransient: HTTPStatus.isTransient(status),
-        message: "the proxy cannot connect to \(server.address): it responded with \(status)\(phrase)"
-      )
+    // Of a proxy that was asked for a tunnel.
+    let status = number(CURLINFO_HTTP_CONNECTCODE)
+    if status != 0, !(200...299 ~= status) {
+      let message = "the proxy cannot connect to \(server.address): it responded with \(HTTPStatus.named(status))"
+      return ImageFailure(.connect, isTransient: HTTPStatus.isTransient(status), message: message)
     }
     if let failure = fileFailure(code) { return failure }
     if String(cString: errorText).contains("alert certificate required") {
@@ -195,12 +181,6 @@ extension Transfer {
     )
   }
 
-  /// The status of a proxy that rejected a tunnel; nil if none did.
-  private var tunnelStatus: Int? {
-    let status = number(CURLINFO_HTTP_CONNECTCODE)
-    return status == 0 || 200...299 ~= status ? nil : status
-  }
-
   /// libcurl's error about a TLS file, with the file's name, which libcurl doesn't always give.
   private func fileFailure(_ code: CURLcode) -> ImageFailure? {
     switch (code, connection.tls.caFile, connection.tls.clientCertificate) {
@@ -212,13 +192,5 @@ extension Transfer {
     default:
       return nil
     }
-  }
-
-  // MARK: The version
-
-  var hasRequestedVersion: Bool { connection.httpVersion != .http2 || isHTTP2 }
-
-  var otherVersion: ImageFailure {
-    ImageFailure(.connect, message: "\(server.address) doesn't support HTTP/2, which the options require")
   }
 }

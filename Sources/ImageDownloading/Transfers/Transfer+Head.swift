@@ -7,8 +7,8 @@ extension Transfer {
   func decide() {
     guard response.disposition == .undecided else { return }
     response.disposition = .discarded
-    guard hasRequestedVersion else {
-      response.refusal = otherVersion
+    if options.connection.httpVersion == .http2, !isHTTP2 {
+      response.refusal = ImageFailure(.connect, message: "\(server.address) doesn't support HTTP/2, which the options require")
       return
     }
     // From the response as received: changes by a modifier are for the consumer of the image.

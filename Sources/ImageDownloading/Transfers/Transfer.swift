@@ -181,7 +181,11 @@ final class Transfer {
     self.template = template
     if let own { curl_set_list(easy, CURLOPT_HTTPHEADER, own.headers.first) }
     ownHeaders = own?.headers
-    setCredentials(kind.isOwnOrigin ? options.credentials : nil)
+    // A URL's own credentials come first.
+    if kind.isOwnOrigin, let credentials = options.credentials, let own = request.url.withUnsafeBytes(credentials.credential) {
+      curl_set_text(easy, CURLOPT_USERNAME, own.user)
+      curl_set_text(easy, CURLOPT_PASSWORD, own.password)
+    }
     setHTTPVersion(isSecure: request.url.starts(with: "https:".utf8))
     setText(CURLOPT_URL, request.url[...])
     // libcurl 7.88 writes the absolute form for a proxy (RFC 9112, section 3.2.2) without an empty query.
@@ -218,13 +222,6 @@ final class Transfer {
     curl_set_long(easy, CURLOPT_BUFFERSIZE, buffer)
     // libcurl 7.88 supports HTTP/2 by prior knowledge on new connections only: it would start it again on an old one and fail.
     for option in [CURLOPT_FRESH_CONNECT, CURLOPT_FORBID_REUSE] { curl_set_long(easy, option, known ? 1 : 0) }
-  }
-
-  /// Sends these credentials unless the URL has its own.
-  private func setCredentials(_ credentials: Credentials?) {
-    guard let credentials, let credential = request.url.withUnsafeBytes(credentials.credential) else { return }
-    curl_set_text(easy, CURLOPT_USERNAME, credential.user)
-    curl_set_text(easy, CURLOPT_PASSWORD, credential.password)
   }
 
   private static func newHandle() -> UnsafeMutableRawPointer {
