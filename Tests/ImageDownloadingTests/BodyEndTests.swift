@@ -235,8 +235,7 @@ struct BodyEndTests {
       return .init(head(body.count), body + (path == "/1" ? unasked : []))
     }
     let fetcher = try Fetcher(concurrency: 1)
-    fetcher.submit([origin.url("/1"), origin.url("/2"), origin.url("/3")])
-    let ends = try await fetcher.recorder.waitForEnds(3)
+    let ends = try await fetcher.fetchAll([origin.url("/1"), origin.url("/2"), origin.url("/3")])
     for end in ends { #expect(fetcher.recorder.body(of: end) == (end.id == 1 ? first : second)) }
     #expect(fetcher.downloader.statistics.openedConnections == 2)
   }

@@ -46,8 +46,7 @@ struct ClientTests {
     let full = Recorder()
     full.mayStart = false
     let client = fetcher.downloader.client(full)
-    fetcher.submit([origin.url("/1")])
-    _ = try await fetcher.recorder.waitForEnds(1)
+    _ = try await fetcher.fetchAll([origin.url("/1")])
 
     client.submit([Download(1, origin.url("/full"))])
     fetcher.client.submit([Download(2, origin.url("/2"))])

@@ -36,8 +36,7 @@ struct ConnectionTests {
       }
     )
     let fetcher = try Fetcher(concurrency: concurrency)
-    fetcher.submit((0..<100).map { origin.url("/\($0)") }, options: .forTests())
-    let ends = try await fetcher.recorder.waitForEnds(100)
+    let ends = try await fetcher.fetchAll((0..<100).map { origin.url("/\($0)") }, options: .forTests())
     #expect(ends.allSatisfy { $0.image?.totalBytes == 1 && $0.summary.attempts == 1 })
   }
 
@@ -61,9 +60,8 @@ struct ConnectionTests {
       .init(host: "a.test", targetHost: "127.0.0.1", targetPort: origin.ports[1]),
       .init(targetHost: "[::1]", targetPort: origin.ports[2]),
     ]
-    let with = options(.with(connectTo: targets))
     let urls = ["http://a.test/1", "http://a.test:81/2", "http://b.test/3"]
-    let ends = try await Fetcher().fetchInTurn(urls.map { ($0, with) })
+    let ends = try await Fetcher().fetchInTurn(urls.map { ($0, options(.with(connectTo: targets))) })
     #expect(ends.allSatisfy { $0.image != nil })
     #expect(origin.requests.map(\.port) == origin.ports)
     #expect(origin.requests.map { $0.headers["Host"] } == ["a.test", "a.test:81", "b.test"])

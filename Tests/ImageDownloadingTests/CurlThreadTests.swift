@@ -40,8 +40,7 @@ import Testing
   func `many small bodies arrive whole, over connections that their threads reuse`(threads: Int) async throws {
     let origin = try Origin(fallback: .computed { .body(Array($0.target.utf8)) })
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
-    fetcher.submit((1...1000).map { origin.url("/\($0)") })
-    let ends = try await fetcher.recorder.waitForEnds(1000)
+    let ends = try await fetcher.fetchAll((1...1000).map { origin.url("/\($0)") })
     #expect(ends.allSatisfy { $0.image?.body == Array("/\($0.id)".utf8) })
     #expect(fetcher.downloader.statistics.openedConnections <= 16 + threads)
     #expect(origin.requests.count == 1000)
@@ -63,18 +62,8 @@ import Testing
     let origin = try Origin()
     origin.setFallback { .body(pattern(100_000 + 1000 * (Int($0.path.dropFirst()) ?? 0))) }
     let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
-    fetcher.submit((1...80).map { origin.url("/\($0)") }, options: .forTests(streamAbove: 50_000))
-    let ends = try await fetcher.recorder.waitForEnds(80)
+    let ends = try await fetcher.fetchAll((1...80).map { origin.url("/\($0)") }, options: .forTests(streamAbove: 50_000))
     for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(100_000 + 1000 * Int(end.id))) }
-  }
-
-  @Test(arguments: [2, 8]) func `a cut body arrives again after its chunks are void`(threads: Int) async throws {
-    let body = pattern(900_000)
-    let cut = Behaviour.cut(afterBytes: 600_000, declared: 900_000, of: body)
-    let origin = try Origin(Dictionary(uniqueKeysWithValues: (1...8).map { ("/\($0)", .sequence([cut, .body(body)])) }))
-    let fetcher = try Fetcher(concurrency: 8, perHost: 8, threads: threads)
-    fetcher.submit((1...8).map { origin.url("/\($0)") }, options: .forTests(retries: 1, streamAbove: 50_000))
-    for end in try await fetcher.recorder.waitForEnds(8) { #expect(fetcher.recorder.body(of: end) == body) }
   }
 
   @Test(arguments: [2, 8])
@@ -113,19 +102,6 @@ import Testing
     #expect(origin.requests.count == 21)
   }
 
-  @Test func `with HTTP/2 a host's requests share one connection of one thread`() async throws {
-    let certificates = try await Certificates()
-    let folder = TemporaryDirectory()
-    for number in 1...100 { folder.write(pattern(number * 97), to: "\(number)") }
-    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
-    let fetcher = try Fetcher(concurrency: 32, perHost: 32, threads: 4)
-    let options = DownloadOptions.forTests(connection: .with(.automatic, caFile: certificates.authority))
-    fetcher.submit((1...100).map { nginx.url("/\($0)") }, options: options)
-    let ends = try await fetcher.recorder.waitForEnds(100)
-    #expect(ends.allSatisfy { $0.image?.body == pattern(Int($0.id) * 97) })
-    #expect(fetcher.downloader.statistics.openedConnections == 1)
-  }
-
   @Test(arguments: [2, 8]) func `hooks run on the threads, none of which may shut the downloader down`(threads: Int) async throws
   {
     let origin = try Origin(fallback: .body([1]))
@@ -136,8 +112,7 @@ import Testing
       if downloader?.runsOnCurrentThread == true { onOwn.withLock { $0 += 1 } }
       return body
     }
-    fetcher.submit((1...40).map { origin.url("/\($0)") }, options: options)
-    _ = try await fetcher.recorder.waitForEnds(40)
+    _ = try await fetcher.fetchAll((1...40).map { origin.url("/\($0)") }, options: options)
     #expect(onOwn.value == 40)
   }
 
@@ -145,8 +120,7 @@ import Testing
   func `a download that is cancelled as it starts has nothing of the one before`(threads: Int) async throws {
     let origin = try Origin(["/a": .body(pattern(5000))], fallback: .stall)
     let fetcher = try Fetcher(concurrency: 16, perHost: 16, threads: threads)
-    fetcher.submit((1...64).map { _ in origin.url("/a") + "?" }.enumerated().map { "\($1)\($0)" })
-    _ = try await fetcher.recorder.waitForEnds(64)
+    _ = try await fetcher.fetchAll((1...64).map { _ in origin.url("/a") + "?" }.enumerated().map { "\($1)\($0)" })
     for round in 1...20 {
       fetcher.submit((1...16).map { origin.url("/\(round)/\($0)") })
       fetcher.client.cancel((1...16).map { $0 }, includingRunning: true)

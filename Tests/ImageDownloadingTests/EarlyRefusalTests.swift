@@ -75,8 +75,7 @@ struct EarlyRefusalTests {
   func `beyond 1 MiB or a streamed body's first chunk the judge isn't called`(isStreamed: Bool) async throws {
     let body = pattern(4 << 20)
     let judge = log.judge { .needsMore(minimum: $0 + 1) }
-    let options = DownloadOptions.forTests(streamAbove: isStreamed ? 1000 : .max, prefixJudge: judge)
-    let end = try await fetch(.body(body), options).end
+    let end = try await fetch(.body(body), .forTests(streamAbove: isStreamed ? 1000 : .max, prefixJudge: judge)).end
     #expect(end.image?.bodyBytes == 4 << 20 && end.image?.wasStreamed == isStreamed)
     let most = try #require(log.lengths.max())
     #expect(most <= (isStreamed ? 256 << 10 : 1 << 20) + (16 << 10) && most > 128 << 10)
@@ -127,8 +126,7 @@ struct EarlyRefusalTests {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let gate = origin.holdAll()
     let fetcher = try Fetcher()
-    let options = DownloadOptions.forTests(prefixJudge: refusing)
-    fetcher.submit([origin.url("/a"), origin.url("/a")], options: options)
+    fetcher.submit([origin.url("/a"), origin.url("/a")], options: .forTests(prefixJudge: refusing))
     try await gate.waitForWaiting(1)
     gate.open()
     #expect(try await fetcher.recorder.waitForEnds(2).map(\.failure) == [Self.html, Self.html])
@@ -151,8 +149,7 @@ struct EarlyRefusalTests {
   @Test func `the response head is reported before a rejection, and no progress of rejected bytes`() async throws {
     let origin = try Origin(["/a": .body(pattern(300_000))])
     let fetcher = try Fetcher()
-    let options = DownloadOptions.forTests(prefixJudge: refusing)
-    _ = try await fetcher.fetch(origin.url("/a"), options: options, wantsProgress: true)
+    _ = try await fetcher.fetch(origin.url("/a"), options: .forTests(prefixJudge: refusing), wantsProgress: true)
     let heads = fetcher.recorder.events.compactMap { if case .response(_, let head) = $0 { head.status } else { nil } }
     #expect(heads == [200])
     let received = fetcher.recorder.events.compactMap { if case .progress(_, let count, _) = $0 { count } else { nil } }

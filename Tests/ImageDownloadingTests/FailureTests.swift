@@ -8,8 +8,7 @@ import Testing
 /// Each way in which a transfer fails: its kind, whether it is retried, and its message.
 struct FailureTests {
   private func failure(_ behaviour: Behaviour, options: DownloadOptions = .forTests()) async throws -> ImageFailure {
-    let origin = try Origin(["/a": behaviour])
-    return try #require(try await Fetcher().fetch(origin.url("/a"), options: options).failure)
+    return try #require(try await fetch(behaviour, options).end.failure)
   }
 
   private static let cut = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n10\r\nmore"
@@ -99,8 +98,7 @@ struct FailureTests {
     let hole = BlackHole()
     let run = try ManualRun()
     // libcurl's own clock, which the test doesn't advance, is far from its limit.
-    let options = DownloadOptions.forTests(timeout: .seconds(6000), connectTimeout: .seconds(300))
-    run.fetcher.submit([hole.url("/a")], options: options)
+    run.fetcher.submit([hole.url("/a")], options: .forTests(timeout: .seconds(6000), connectTimeout: .seconds(300)))
     try await run.settle(stalling: 1)
     try await run.advance(by: .seconds(599), stalling: 1)
     #expect(run.ends.isEmpty)
@@ -162,13 +160,6 @@ struct FailureTests {
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test func `a body that is encoded without a request for it is decoded`() async throws {
-    let body = pattern(10_000)
-    let (end, requests) = try await fetch(.body(try gzip(body), headers: ["Content-Encoding": "gzip"]))
-    #expect(end.image?.body == body)
-    #expect(requests[0].headers["Accept-Encoding"] == "identity")
-  }
-
   @Test(
     arguments: [
       "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
@@ -212,13 +203,6 @@ struct RetryTests {
       let end = try await Fetcher().fetch(origin.url(path), options: .forTests(retries: 3, maxBytes: 10))
       #expect(end.failure != nil && end.summary.attempts == 1)
     }
-  }
-
-  @Test func `a retry after a redirect starts from the original URL`() async throws {
-    let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .sequence([.status(503), .body([1])])])
-    let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1))
-    #expect(end.image != nil)
-    #expect(origin.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
   }
 
   @Test func `a stopped run finishes transfers and retries nothing`() async throws {

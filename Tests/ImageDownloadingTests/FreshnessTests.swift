@@ -197,8 +197,7 @@ struct ConditionalTests {
   }
 
   private static let renewals: [(headers: HeaderFields, freshness: Freshness?)] = [
-    ([:], nil),
-    (["ETag": "\"v1\"", "Date": "Sat, 21 Nov 2026 10:00:00 GMT", "Age": "5"], nil),
+    ([:], nil), (["ETag": "\"v1\"", "Date": "Sat, 21 Nov 2026 10:00:00 GMT", "Age": "5"], nil),
     (["Cache-Control": "max-age=0, no-cache"], Freshness(lifetime: .zero, mustRevalidate: true)),
     (["Cache-Control": "public"], Freshness()),
     (["Expires": "0"], Freshness(lifetime: .zero, isImmutable: true, staleWhileRevalidate: .seconds(7))),

@@ -14,30 +14,20 @@ struct HTTP2Tests {
     .forTests(connection: .with(.http2, caFile: certificates.authority), stallTimeout: stallTimeout, retries: retries)
   }
 
-  @Test(arguments: [DownloadOptions.HTTPVersion.automatic, .http2])
-  func `all requests to a host share one connection`(version: DownloadOptions.HTTPVersion) async throws {
+  @Test(arguments: [(DownloadOptions.HTTPVersion.automatic, 1), (.http2, 1), (.automatic, 4)])
+  func `all requests to a host share one connection of one thread, and bodies of all sizes arrive whole`(
+    version: DownloadOptions.HTTPVersion,
+    threads: Int
+  ) async throws {
     let folder = TemporaryDirectory()
-    for number in 1...300 { folder.write(pattern(number * 97), to: "\(number)") }
+    let sizes = [0, 1, 16_384, 65_535, 131_073, 1 << 20, 3 << 20] + (1...300).map { $0 * 97 }
+    for (number, size) in sizes.enumerated() { folder.write(pattern(size), to: "\(number + 1)") }
     let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
-    let fetcher = try Fetcher(concurrency: 32, perHost: 32)
+    let fetcher = try Fetcher(concurrency: 32, perHost: 32, threads: threads)
     let options = DownloadOptions.forTests(connection: .with(version, caFile: certificates.authority))
-    fetcher.submit((1...300).map { nginx.url("/\($0)") }, options: options)
-    let ends = try await fetcher.recorder.waitForEnds(300)
-    #expect(ends.allSatisfy { $0.image?.body == pattern(Int($0.id) * 97) })
+    let ends = try await fetcher.fetchAll(sizes.indices.map { nginx.url("/\($0 + 1)") }, options: options)
+    for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(sizes[Int(end.id) - 1])) }
     #expect(fetcher.downloader.statistics.openedConnections == 1)
-  }
-
-  @Test func `bodies of many sizes arrive whole over one connection, streamed ones too`() async throws {
-    let folder = TemporaryDirectory()
-    let sizes = [0, 1, 16_384, 65_535, 131_073, 1 << 20, 3 << 20]
-    for (number, size) in sizes.enumerated() { folder.write(pattern(size), to: "\(number)") }
-    let nginx = try await Nginx(serving: folder.path, tls: .init(certificates))
-    let fetcher = try Fetcher(concurrency: 16, perHost: 16)
-    let options = DownloadOptions.forTests(connection: .with(.http2, caFile: certificates.authority))
-    fetcher.submit((0..<28).map { nginx.url("/\($0 % 7)") + "?\($0)" }, options: options)
-    let ends = try await fetcher.recorder.waitForEnds(28)
-    #expect(ends.allSatisfy { $0.image?.bodyBytes == sizes[Int($0.id - 1) % 7] })
-    for end in ends { #expect(fetcher.recorder.body(of: end) == pattern(sizes[Int(end.id - 1) % 7])) }
   }
 
   @Test func `without TLS, HTTP/2 is used with prior knowledge, never on a connection of another version`() async throws {
@@ -97,8 +87,7 @@ struct HTTP2Tests {
       return request.stream < 5 ? [] : [.goAway(last: 1)] + HTTP2Origin.Frame.answer(1, [7]) + [.close]
     }
     let fetcher = try Fetcher(concurrency: 3)
-    fetcher.submit((1...3).map { origin.url("/\($0)") }, options: options())
-    let ends = try await fetcher.recorder.waitForEnds(3)
+    let ends = try await fetcher.fetchAll((1...3).map { origin.url("/\($0)") }, options: options())
     #expect(ends.map { $0.image?.body } == [[7], [7], [7]])
     #expect(ends.allSatisfy { $0.summary.attempts == 1 })
     #expect(origin.requests.count == 5 && origin.requests.count { $0.connection == 1 } == 3)
@@ -123,8 +112,7 @@ struct HTTP2Tests {
       }
     }
     let fetcher = try Fetcher(concurrency: 2)
-    fetcher.submit([origin.url("/a"), origin.url("/b")], options: options())
-    let ends = try await fetcher.recorder.waitForEnds(2).sorted { $0.id < $1.id }
+    let ends = try await fetcher.fetchAll([origin.url("/a"), origin.url("/b")], options: options()).sorted { $0.id < $1.id }
     #expect(ends[0].failure?.kind == .reset && ends[0].failure?.isTransient == true && ends[1].image?.body == [7])
     let other = HTTP2Origin(certificates) { request in
       let cut: [HTTP2Origin.Frame] = [.head(request.stream, length: 4), .data(request.stream, [1])]
@@ -149,8 +137,7 @@ struct HTTP2Tests {
       request.sequence == 1 ? [.head(request.stream, length: 4)] : HTTP2Origin.Frame.answer(request.stream, [7])
     }
     // A busy machine may delay a retry.
-    let patient = options(retries: 100, stallTimeout: .milliseconds(100))
-    let end = try await Fetcher().fetch(origin.url("/a"), options: patient)
+    let end = try await Fetcher().fetch(origin.url("/a"), options: options(retries: 100, stallTimeout: .milliseconds(100)))
     #expect(end.failure == nil && end.image?.body == [7] && end.summary.attempts >= 2)
   }
 }

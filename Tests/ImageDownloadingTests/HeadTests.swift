@@ -86,8 +86,7 @@ struct HeadTests {
   func `a plain GET decides after a failed HEAD, and other URLs of its server are probed`(refusal: Behaviour) async throws {
     let origin = try Origin(fallback: .computed { $0.method == "HEAD" ? refusal : .body([1, 2]) })
     let fetcher = try Fetcher(concurrency: 1)
-    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .head))
-    for end in try await fetcher.recorder.waitForEnds(2) {
+    for end in try await fetcher.fetchAll([origin.url("/a"), origin.url("/b")], options: .forTests(method: .head)) {
       #expect(end.image?.body == [1, 2] && end.summary.attempts == 1, "\(end)")
     }
     let others = origin.requests.drop { $0.method == "HEAD" }
@@ -113,15 +112,6 @@ struct HeadTests {
   @Test func `an accepted 405 triggers no fallback`() async throws {
     let (end, requests) = try await fetch(.status(405, body: [1]), .forTests(method: .head, acceptStatus: [405]))
     #expect(end.image?.status == 405 && requests.count == 1)
-  }
-
-  @Test func `a 405 to another method is a rejected status`() async throws {
-    let origin = try Origin(["/a": .status(405)])
-    for method in [DownloadOptions.Method.get, .probe] {
-      #expect(try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: method)).failure?.status == 405)
-    }
-    // The probe's is confirmed by a GET.
-    #expect(origin.requests.count == 3)
   }
 
   @Test func `a handle that sent HEAD fetches bodies again`() async throws {

@@ -49,8 +49,7 @@ struct HookTests {
       request.headers.append(HeaderField("X-Number", "\(number)"))
       return request
     }
-    let options = DownloadOptions.forTests(retries: 1).with { $0.requestModifier = sign }
-    let end = try await Fetcher().fetch(origin.url("/a"), options: options)
+    let end = try await Fetcher().fetch(origin.url("/a"), options: .forTests(retries: 1).with { $0.requestModifier = sign })
     #expect(end.summary.attempts == 2)
     #expect(origin.requests.map(\.target) == ["/a?signature=1&text=%C3%A4", "/a?signature=2&text=%C3%A4"])
     #expect(origin.requests.map { $0.headers["X-Number"] } == ["1", "2"])
@@ -120,9 +119,8 @@ struct HookTests {
     let body = pattern(500_000)
     let origin = try Origin(["/a": .body(body.map { $0 ^ 0x55 })])
     let xor = Decryptor(name: "xor") { $0.map { $0 ^ 0x55 } }
-    let options = DownloadOptions.forTests(streamAbove: 1000).with { $0.decryptor = xor }
     let fetcher = try Fetcher()
-    let end = try await fetcher.fetch(origin.url("/a"), options: options)
+    let end = try await fetcher.fetch(origin.url("/a"), options: .forTests(streamAbove: 1000).with { $0.decryptor = xor })
     #expect(end.image?.body == body && end.image?.wasStreamed == false)
     #expect(fetcher.recorder.events.count == 1)
   }

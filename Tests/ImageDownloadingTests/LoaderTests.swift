@@ -165,8 +165,7 @@ struct LoaderTests {
   @Test func `a load that takes too long fails as timeout, and its task is cancelled`() async throws {
     let shelf = Shelf(holds: true)
     let fetcher = try Fetcher(loaders: [shelf])
-    fetcher.submit(["shelf:a"], options: .forTests(timeout: .milliseconds(50)))
-    let end = try await fetcher.recorder.waitForEnds(1)[0]
+    let end = try await fetcher.fetchAll(["shelf:a"], options: .forTests(timeout: .milliseconds(50)))[0]
     #expect(end.failure == ImageFailure(.timeout, isTransient: true, message: "the loader didn't finish within 50 ms"))
     try await shelf.state.wait(for: "the cancellation") { $0.cancelled == ["shelf:a"] }
     try await shelf.waitForWaiting(1)

@@ -66,7 +66,6 @@ import Testing
 
 /// The bottleneck, in every combination of states.
 @Suite struct PipelineStateTests {
-  private static let limits: [StartLimit] = [.empty, .concurrency, .hosts, .notYet, .held, .rate, .paused]
   private static let supplies: [PipelineMeter.Supply] = [.none, .waiting, .reading, .working]
   private static let stores: [PipelineMeter.Store] = [.idle, .working, .writing]
 
@@ -83,21 +82,6 @@ import Testing
     if works { state.wakes(0) }
     (state.bodiesToCode, state.codingThreads) = (bodies, 2)
     return state
-  }
-
-  /// All states, with 0 to 3 bodies for two coding threads.
-  private var all: [PipelineState] {
-    Self.limits.flatMap { limit in
-      [0, 4].flatMap { running in
-        [false, true].flatMap { works in
-          Self.supplies.flatMap { supply in
-            Self.stores.flatMap { store in
-              (0...3).map { state(limit, running: running, works: works, supply, store, bodies: $0) }
-            }
-          }
-        }
-      }
-    }
   }
 
   @Test func `while transfers sleep, their limit is the bottleneck`() {
@@ -148,22 +132,6 @@ import Testing
       #expect(state(.held, running: 4, supply, .writing, bodies: 1).bottleneck == .writing)
       #expect(state(.held, running: 4, supply, .working).bottleneck == .checking)
       #expect(state(.held, running: 4, supply, .idle).bottleneck == nil)
-    }
-  }
-
-  @Test func `there is a bottleneck unless nothing is in progress`() {
-    for state in all where state.bottleneck == nil {
-      #expect(state.store == .idle && state.bodiesToCode == 0)
-      #expect(
-        state.limit == .held || state.limit == .empty && state.supply == .none && state.running == 0 && !state.isTransferring
-      )
-    }
-  }
-
-  @Test func `the caller is the bottleneck only if nothing waits`() {
-    for state in all where state.limit != .empty {
-      let bottleneck = state.bottleneck
-      #expect(bottleneck != .input && bottleneck != .reading && bottleneck != .lookingUp)
     }
   }
 }

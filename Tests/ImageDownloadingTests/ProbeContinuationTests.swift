@@ -252,14 +252,12 @@ struct ProbeContinuationTests {
 
   @Test(
     arguments: [
-      (["ETag: \"1\""], "\"1\""),
-      (["ETag: \"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], "\"1\""),
+      (["ETag: \"1\""], "\"1\""), (["ETag: \"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], "\"1\""),
       (["ETag: W/\"1\""], nil),
       (["ETag: W/\"1\"", "Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 11:00:00 GMT"], nil),
       (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 10:00:01 GMT"], "Sat, 21 Nov 2026 10:00:00 GMT"),
       (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT", "Date: Sat, 21 Nov 2026 10:00:00 GMT"], nil),
-      (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], nil),
-      (["ETag: \"\u{1}\""], nil),
+      (["Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT"], nil), (["ETag: \"\u{1}\""], nil),
     ]
   )
   func `If-Range contains a strong ETag, or else a strong date`(headers: [String], expected: String?) {

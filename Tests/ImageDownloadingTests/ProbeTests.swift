@@ -126,8 +126,7 @@ struct ProbeTests {
   func `a plain GET decides after a failed probe, and its server gets no further ranges`(refusal: Behaviour) async throws {
     let origin = try Origin(fallback: .computed { [body] in $0.headers["Range"] == nil ? .body(body) : refusal })
     let fetcher = try Fetcher(concurrency: 1)
-    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe))
-    for end in try await fetcher.recorder.waitForEnds(2) {
+    for end in try await fetcher.fetchAll([origin.url("/a"), origin.url("/b")], options: .forTests(method: .probe)) {
       #expect(end.image?.body == Array(body.prefix(Self.step)) && end.summary.attempts == 1, "\(end)")
       #expect(end.summary.receivedBytes <= UInt64(Self.step) + 128 << 10)
     }
@@ -180,8 +179,7 @@ struct ProbeTests {
   }
 
   @Test func `a prefix is not streamed`() async throws {
-    let origin = try Origin(["/a": .ranged(body)])
-    let image = try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe, streamAbove: 1000)).image
+    let image = try await fetch(.ranged(body), .forTests(method: .probe, streamAbove: 1000)).end.image
     #expect(image?.wasStreamed == false && image?.body.count == Self.step)
   }
 

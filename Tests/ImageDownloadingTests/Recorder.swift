@@ -127,6 +127,12 @@ struct Fetcher {
     )
   }
 
+  /// Fetches URLs as downloads 1, 2, …, the first of this downloader; returns their ends in order.
+  func fetchAll(_ urls: [String], options: DownloadOptions = .forTests()) async throws -> [End] {
+    submit(urls, options: options)
+    return try await recorder.waitForEnds(urls.count)
+  }
+
   /// Returns when all earlier messages are handled: a rejected URL ends in the iteration that takes it, and the second of two in a row
   /// in a later iteration than the first.
   func settle() async throws {

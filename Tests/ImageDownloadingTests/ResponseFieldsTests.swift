@@ -13,22 +13,15 @@ struct RemoteCacheResponseTests {
 
   @Test(
     arguments: [
-      ("ExampleCache; hit", RemoteCacheStatus.hit),
-      ("ExampleCache; hit; ttl=376", .hit),
-      ("ExampleCache; hit=?1; ttl=-412", .hit),
-      ("ExampleCache; hit=?0; fwd=miss", .miss),
-      ("ExampleCache; fwd=uri-miss; stored; ttl=60", .miss),
-      ("ExampleCache; fwd=uri-miss; collapsed", .miss),
-      ("ExampleCache; fwd=stale; fwd-status=304", .hit),
-      ("ExampleCache; fwd=stale; fwd-status=200", .miss),
-      ("\"Netlify Edge\"; hit", .hit),
-      ("\"Netlify Edge\"; fwd=miss", .miss),
+      ("ExampleCache; hit", RemoteCacheStatus.hit), ("ExampleCache; hit; ttl=376", .hit),
+      ("ExampleCache; hit=?1; ttl=-412", .hit), ("ExampleCache; hit=?0; fwd=miss", .miss),
+      ("ExampleCache; fwd=uri-miss; stored; ttl=60", .miss), ("ExampleCache; fwd=uri-miss; collapsed", .miss),
+      ("ExampleCache; fwd=stale; fwd-status=304", .hit), ("ExampleCache; fwd=stale; fwd-status=200", .miss),
+      ("\"Netlify Edge\"; hit", .hit), ("\"Netlify Edge\"; fwd=miss", .miss),
       ("OriginCache; hit; ttl=1100, \"CDN Company Here\"; fwd=uri-miss", .miss),
       ("OriginCache; fwd=uri-miss, \"Edge, hit\" ; hit", .hit),
       ("ReverseProxyCache; hit, ForwardProxyCache; detail=\"just \\\"hit\\\", said; fwd=miss\"", .hit),
-      ("OriginCache; HIT ;ttl=1,BrowserCache", .hit),
-      ("HIT", .hit),
-      ("MISS", .miss),
+      ("OriginCache; HIT ;ttl=1,BrowserCache", .hit), ("HIT", .hit), ("MISS", .miss),
     ]
   )
   func `Cache-Status counts for the cache nearest to us`(value: String, status: RemoteCacheStatus) {

@@ -127,8 +127,7 @@ struct ResumeTests {
   @Test(
     arguments: [
       ["ETag": "W/\"1\"", "Accept-Ranges": "bytes"], ["Accept-Ranges": "bytes"], ["ETag": "\"1\""],
-      ["ETag": "\"1\"", "Accept-Ranges": "none"],
-      ["Last-Modified": "Sat, 21 Nov 2026 10:00:00 GMT", "Accept-Ranges": "bytes"],
+      ["ETag": "\"1\"", "Accept-Ranges": "none"], ["Last-Modified": "Sat, 21 Nov 2026 10:00:00 GMT", "Accept-Ranges": "bytes"],
     ] as [HeaderFields],
     [1000, 600_000]
   )
@@ -226,8 +225,7 @@ struct ResumeTests {
     let origin = try Origin(["/a": .sequence([ranged.brokenOff(afterBytes: 600_000), ranged])])
     let fetcher = try Fetcher(time: clock.source)
     let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
-    let options = DownloadOptions.forTests(retries: 1, backoff: backoff)
-    let download = { (id: UInt64) in Download(id, origin.url("/a"), options: options) }
+    let download = { (id: UInt64) in Download(id, origin.url("/a"), options: .forTests(retries: 1, backoff: backoff)) }
     fetcher.client.submit([download(1)])
     try await origin.waitForRequests(1)
     try await origin.waitForInFlight(0)
@@ -337,7 +335,7 @@ struct ResumedVersionsTests {
     for image in 0..<25 {
       let server = Server(seed: seed * 1000 + UInt64(image))
       let origin = try Origin(fallback: .computed { server.respond(to: $0) })
-      let fetcher = try Fetcher()
+      let fetcher = try Fetcher(threads: 1 + image % 3)
       let streamAbove = image % 2 == 0 ? 16 << 10 : Int.max
       let end = try await fetcher.fetch(origin.url("/a"), options: .forTests(retries: 12, streamAbove: streamAbove))
       counts.parts += server.parts.withLock(\.self)

@@ -39,20 +39,20 @@ struct SchedulingTests {
     #expect(origin.requests.map(\.path) == ["/1", "/7", "/6", "/5", "/4", "/3", "/2"])
   }
 
-  @Test func `a cancelled download ends once, waiting or running, and can be requested again`() async throws {
+  @Test func `a cancelled download ends once, waiting or running, and can be requested again at once`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let gate = origin.holdAll()
     let fetcher = try Fetcher(concurrency: 1)
     fetcher.submit((1...3).map { origin.url("/\($0)") })
     try await gate.waitForWaiting(1)
     fetcher.client.cancel([1, 2, 2, 77])
+    fetcher.client.submit((1...2).map { Download($0, origin.url("/\($0)")) })
     let ends = try await fetcher.recorder.waitForEnds(2)
-    #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled) && ends.map(\.summary.attempts) == [1, 0])
+    #expect(ends.map(\.id) == [1, 2] && ends.allSatisfy(\.isCancelled))
+    #expect(ends.map(\.summary.attempts) == [1, 0])
     gate.open()
-    fetcher.client.submit([Download(2, origin.url("/2"))])
-    let all = try await fetcher.recorder.waitForEnds(4)
-    #expect(all[2...].allSatisfy { $0.image != nil })
-    #expect(Set(all[2...].map(\.id)) == [2, 3])
+    let others = try await fetcher.recorder.waitForEnds(5).dropFirst(2)
+    #expect(others.allSatisfy { $0.image != nil } && Set(others.map(\.id)) == [1, 2, 3])
   }
 
   @Test(arguments: [false, true])
@@ -154,8 +154,7 @@ struct SchedulingTests {
   @Test func `downloads that fail immediately make room for the next at once`() async throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: CircuitBreaker(failures: .max))
     // The kernel rejects connections to the broadcast address without network traffic.
-    fetcher.submit((1...50).map { "http://255.255.255.255/\($0)" })
-    let ends = try await fetcher.recorder.waitForEnds(50)
+    let ends = try await fetcher.fetchAll((1...50).map { "http://255.255.255.255/\($0)" })
     #expect(ends.map(\.id) == Array(1...50))
     #expect(ends.allSatisfy { $0.failure?.kind == .connect })
   }

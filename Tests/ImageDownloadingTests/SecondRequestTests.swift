@@ -65,8 +65,7 @@ struct SecondRequestTests {
 
   @Test func `a probe of several parts repeats only the first`() async throws {
     let origin = try Origin(["/a": .ranged(pattern(300_000), headers: ["ETag": "\"1\"", "Age": "3"])])
-    let judge = JudgeLog().wanting(100_000)
-    let options = options(.probe).with { $0.purpose.prefixJudge = judge }
+    let options = options(.probe).with { $0.purpose.prefixJudge = JudgeLog().wanting(100_000) }
     let image = try #require(try await Fetcher().fetch(origin.url("/a"), options: options).image)
     #expect(image.remoteCache?.status == .hit && image.body.count > 65_536)
     let ranges = origin.requests.map { $0.headers["Range"] }

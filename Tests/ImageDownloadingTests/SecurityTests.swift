@@ -262,8 +262,7 @@ struct SecretTests {
     }
     let fetcher = try Fetcher(concurrency: 1)
     let urls = [origin.url("/1"), origin.url("/2", host: 1), origin.url("/3")]
-    fetcher.submit(urls, options: .forTests(credentials: credentials))
-    _ = try await fetcher.recorder.waitForEnds(3)
+    _ = try await fetcher.fetchAll(urls, options: .forTests(credentials: credentials))
     fetcher.submit([origin.url("/4")], options: .forTests(credentials: nil))
     _ = try await fetcher.recorder.waitForEnds(4)
     let sent = basic("four", "4")

@@ -84,22 +84,6 @@ struct SharingTests {
     #expect(origin.requests.count == 2)
   }
 
-  @Test(arguments: [true, false])
-  func `a download can be cancelled and requested again at once, waiting or running`(runs: Bool) async throws {
-    let origin = try Origin(fallback: .body([1]))
-    let gate = origin.holdAll()
-    let fetcher = try Fetcher()
-    fetcher.downloader.isSuspended = !runs
-    fetcher.client.submit([Download(1, origin.url("/a"))])
-    if runs { try await gate.waitForWaiting(1) }
-    fetcher.client.cancel([1])
-    fetcher.client.submit([Download(1, origin.url("/a"))])
-    fetcher.downloader.isSuspended = false
-    gate.open()
-    let ends = try await fetcher.recorder.waitForEnds(2)
-    #expect(ends.map(\.isCancelled) == [true, false] && ends[1].image != nil)
-  }
-
   @Test(arguments: [404, 200]) func `a failure or an empty body reaches every waiter exactly once`(status: Int) async throws {
     let origin = try Origin(fallback: .status(status))
     let gate = origin.holdAll()

@@ -14,14 +14,6 @@ struct DownloadQueueTests {
     return queue
   }
 
-  @Test func `a higher class starts first, whatever its sequence`() {
-    var queue = makeQueue(openHosts: 2)
-    for (slot, priority) in LoadPriority.allCases.reversed().enumerated() {
-      queue.insert(slot: slot, host: slot % 2, priority: priority, sequence: Int64(slot))
-    }
-    #expect(queue.startAll(now) == [4, 3, 2, 1, 0])
-  }
-
   @Test func `a host at its limit holds back only itself`() {
     var queue = makeQueue(perHost: 2, openHosts: 2)
     for slot in 0..<5 { queue.insert(slot: slot, host: 0, priority: .veryHigh, sequence: Int64(slot)) }
@@ -189,21 +181,6 @@ struct PacedQueueTests {
     #expect(queue.startAll(at(1100)) == [0])
     #expect(queue.next(now: at(1100)) == .none(.empty))
     #expect(queue.nextStart == nil)
-  }
-
-  @Test(arguments: [DownloadOrder.fifo, .lifo])
-  func `a per-host rate holds back only that host, in FIFO and LIFO`(order: DownloadOrder) {
-    var queue = makeQueue(DownloadLimits(concurrency: 100, perHost: 100, perHostRate: 10), openHosts: 3)
-    for slot in 0..<9 {
-      queue.insert(slot: slot, host: slot % 3, priority: .normal, sequence: order.sequence(ofArrival: Int64(slot)))
-    }
-    let rounds = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
-    let expected = order == .fifo ? rounds : rounds.reversed().map { $0.reversed() }
-    #expect(queue.startAll(start) == expected[0])
-    #expect(queue.next(now: start) == .none(.rate))
-    #expect(queue.nextStart == at(100))
-    #expect(queue.startAll(at(100)) == expected[1])
-    #expect(queue.startAll(at(200)) == expected[2])
   }
 
   @Test func `a rate without a free slot keeps the loop asleep`() {

@@ -244,8 +244,7 @@ struct RetryAfterTests {
   @Test(
     arguments: [
       ("1", 1), ("120", 120), ("0", nil), ("", nil), ("-5", nil), ("soon", nil), ("1s", nil), (".5", nil), ("1.5.2", nil),
-      ("1.5", 2), ("0.129", 1), ("3.000", 3), ("0.0", nil),
-      ("99999999999999999999", 315_360_000),
+      ("1.5", 2), ("0.129", 1), ("3.000", 3), ("0.0", nil), ("99999999999999999999", 315_360_000),
     ]
   )
   func `seconds are read up to a limit, decimals rounded up`(value: String, seconds: Int?) {

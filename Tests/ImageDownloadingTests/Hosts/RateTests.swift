@@ -60,8 +60,7 @@ struct RateTests {
     fetcher.downloader.setLimits(DownloadLimits(rate: 200))
     // Taken before the first start, so that a busy machine can only measure more than the actual time.
     let begin = ContinuousClock.now
-    fetcher.submit((0..<41).map { origin.url("/\($0)") })
-    _ = try await fetcher.recorder.waitForEnds(41)
+    _ = try await fetcher.fetchAll((0..<41).map { origin.url("/\($0)") })
     // Forty intervals minus one tolerance.
     #expect(ContinuousClock.now - begin >= .milliseconds(195))
   }

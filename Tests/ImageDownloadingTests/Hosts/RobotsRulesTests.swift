@@ -63,12 +63,9 @@ struct RobotsRulesTests {
 
   @Test(
     arguments: [
-      ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
-      ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
-      ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84"),
-      ("/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84"),
-      ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
-      ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
+      ("/foo/bar?baz=quz", "/foo/bar?baz=quz"), ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https%3A%2F%2Ffoo.bar"),
+      ("/foo/bar/\u{30C4}", "/foo/bar/%E3%83%84"), ("/foo/bar/%E3%83%84", "/foo/bar/%e3%83%84"),
+      ("/foo/bar/%62%61%7A", "/foo/bar/baz"), ("/foo/bar/baz", "/foo/bar/%62%61%7A"),
     ]
   )
   func `paths match whichever of their characters are percent-encoded (RFC 9309, 2.2.2)`(rule: String, path: String) {
@@ -85,14 +82,13 @@ struct RobotsRulesTests {
   @Test(
     arguments: [
       ("/*.php", "/index.php", true), ("/*.php", "/folder/a.php?x", true), ("/*.php", "/", false),
-      ("/*.php", "/windows.PHP", false),
-      ("/*.php$", "/a.php", true), ("/*.php$", "/a.php5", false), ("/*.php$", "/a.php?a.php", true), ("/$", "/", true),
-      ("/$", "/a", false), ("/fish*", "/fishheads", true), ("/fish*.php", "/fishheads/catfish.php?x=1", true),
-      ("/fish*.php", "/Fish.PHP", false), ("/a**b", "/axxb", true), ("*", "/anything", true), ("/a*", "/a", true),
-      ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true),
-      ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false),
-      ("/path/foo-%24", "/path/foo-$", true), ("/a$b", "/a$b", true), ("/a$b", "/a", false), ("fish", "/fish", false),
-      ("/*a*b*c$", "/xaxbxcxbxc", true), ("/*a*b*c$", "/xaxcxb", false),
+      ("/*.php", "/windows.PHP", false), ("/*.php$", "/a.php", true), ("/*.php$", "/a.php5", false),
+      ("/*.php$", "/a.php?a.php", true), ("/$", "/", true), ("/$", "/a", false), ("/fish*", "/fishheads", true),
+      ("/fish*.php", "/fishheads/catfish.php?x=1", true), ("/fish*.php", "/Fish.PHP", false), ("/a**b", "/axxb", true),
+      ("*", "/anything", true), ("/a*", "/a", true), ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", true),
+      ("/path/file-with-a-%2A.html", "/path/file-with-a-b.html", false), ("/path/foo-%24", "/path/foo-$", true),
+      ("/a$b", "/a$b", true), ("/a$b", "/a", false), ("fish", "/fish", false), ("/*a*b*c$", "/xaxbxcxbxc", true),
+      ("/*a*b*c$", "/xaxcxb", false),
     ]
   )
   func `* matches any bytes, $ matches the end, and both are literal if encoded (RFC 9309, 2.2.3)`(

@@ -16,8 +16,7 @@ struct RobotsTests {
     let origin = try Origin(["/robots.txt": file], fallback: .body([1]))
     let fetcher = try Fetcher()
     let paths = (0..<20).map { $0 % 2 == 0 ? "/private/\($0)" : "/public/\($0)" }
-    fetcher.submit(paths.map { origin.url($0) }, options: respectful)
-    let ends = try await fetcher.recorder.waitForEnds(20)
+    let ends = try await fetcher.fetchAll(paths.map { origin.url($0) }, options: respectful)
     #expect(origin.requests.first?.path == "/robots.txt")
     #expect(origin.requests.count == 11 && !origin.requests.contains { $0.path.hasPrefix("/private") })
     #expect(origin.requests.allSatisfy { $0.headers["User-Agent"] == "prewarm/1.0 (+https://example.com)" })
