@@ -86,30 +86,22 @@ struct MethodRefusals {
   }
 }
 
-/// The state that a finished request leaves for the next one.
-struct RequestEnd {
-  var hasHandedOver = false
-  /// The part of the body that the next attempt can resume from.
-  var continuation: BodyContinuation?
-  var requestedPause: Duration?
-}
-
 /// Ending and continuing jobs after a request.
 extension DownloadScheduler {
   /// Continues or ends the job of a transfer that has ended with `outcome`.
   func conclude(_ transfer: Transfer, _ slot: Int, _ outcome: TransferOutcome) {
     if transfer.isObserved { notifyEnd(of: transfer, slot, outcome) }
-    var end = RequestEnd(hasHandedOver: transfer.body.hasHandedOver)
     var failedToConnect = false
+    var continuation: BodyContinuation?
     if case .failure(let failure) = outcome {
       failedToConnect = transfer.request.phase != .connected
-      end.continuation = transfer.resumption(after: failure, counting: keptBytes)
+      continuation = transfer.resumption(after: failure, counting: keptBytes)
     }
-    end.requestedPause = record(outcome, of: transfer, slot)
+    let pause = record(outcome, of: transfer, slot)
     // A connection shows its certificate once, maybe with a redirect or a failure.
     if transfer.options.purpose.describesDelivery, let end = transfer.certificateEnd { certificateEnds[pending[slot].host] = end }
     release(transfer, of: slot, failedToConnect: failedToConnect)
-    settle(slot, outcome, end)
+    settle(slot, outcome, resumingFrom: continuation, pause: pause)
   }
 
   /// Adds the cost of an ended transfer to its job, and frees it.
@@ -127,8 +119,13 @@ extension DownloadScheduler {
     pool.free(transfer, host: pending[slot].host, mayUseHTTP2: pending[slot].mayUseHTTP2)
   }
 
-  /// Ends a job after a request, continues it with another, or retries it.
-  func settle(_ slot: Int, _ outcome: TransferOutcome, _ requestEnd: RequestEnd = RequestEnd()) {
+  /// Ends a job after a request, continues it with another, or retries it: from `continuation`, after the pause that the host asks for.
+  func settle(
+    _ slot: Int,
+    _ outcome: TransferOutcome,
+    resumingFrom continuation: BodyContinuation? = nil,
+    pause: Duration? = nil
+  ) {
     guard let outcome = outcomeAfterSecondRequest(slot, outcome) else { return }
     switch outcome {
     case .remoteCache: preconditionFailure("a second request follows an accepted response")
@@ -142,18 +139,18 @@ extension DownloadScheduler {
         enqueue(slot)
       } catch {
         let kind = kind(of: pending[slot])
-        guard kind.isTentative else { return settle(slot, .failure(error), requestEnd) }
-        confirm(slot, Refusal(method: kind.method, failure: error, isLesson: true), requestEnd)
+        guard kind.isTentative else { return settleFailure(slot, error, continuation, pause) }
+        confirm(slot, Refusal(method: kind.method, failure: error, isLesson: true), pause)
       }
-    case .refused(let refusal): confirm(slot, refusal, requestEnd)
+    case .refused(let refusal): confirm(slot, refusal, pause)
     case .needsMore(let continuation):
       pending[slot].continueAttempt(from: continuation)
       enqueue(slot)
     case .startOver:
-      if requestEnd.hasHandedOver { notifyRestarted(slot) }
+      if pending[slot].hasHandedOver { notifyRestarted(slot) }
       pending[slot].continueAttempt()
       enqueue(slot)
-    case .failure(let failure): settleFailure(slot, failure, requestEnd)
+    case .failure(let failure): settleFailure(slot, failure, continuation, pause)
     }
   }
 
@@ -169,39 +166,37 @@ extension DownloadScheduler {
   }
 
   /// Continues the attempt of a failed HEAD or probe with a plain GET, which decides; a server that only lacks HEAD is probed.
-  private func confirm(_ slot: Int, _ refusal: Refusal, _ requestEnd: RequestEnd) {
+  private func confirm(_ slot: Int, _ refusal: Refusal, _ pause: Duration?) {
     if refusal.method == .head, HTTPStatus.refusesMethod(refusal.failure.status ?? 0) {
       refusals.insert(pending[slot].url, .head)
       pending[slot].probeInstead()
     } else {
       pending[slot].getInstead(of: refusal)
       // A pause that the host requests comes before it, as before a retry.
-      if requestEnd.requestedPause != nil { return settleFailure(slot, refusal.failure, requestEnd) }
+      if pause != nil { return settleFailure(slot, refusal.failure, nil, pause) }
       move(slot)
     }
     enqueue(slot)
   }
 
-  private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ requestEnd: RequestEnd) {
-    let mayRetry = pending[slot].waiters.contains(where: \.mayRetry) && !queue[pending[slot].host].breaker.isDown
-    let step = pending[slot].step(after: failure, asked: requestEnd.requestedPause, jitter: configuration.jitter, now: now)
-    if case .end(let last) = step { return end(slot, last) }
-    guard mayRetry else { return end(slot, failure) }
-    for waiter in pending.leave(slot, where: { !$0.mayRetry }) {
-      fail(waiter, failure, pending[slot])
-    }
-    let continuation = requestEnd.continuation
-    if requestEnd.hasHandedOver, continuation == nil { notifyRestarted(slot) }
-    switch step {
-    case .wait(let duration):
-      for watch in pending[slot].watches { watch.retry(after: failure, in: duration) }
-      pending[slot].excuse(waiting: duration)
-      // After a redirect from another host the job waits by itself; otherwise with its host, in its position.
-      retry(slot, from: continuation, notBefore: pending[slot].isRedirected ? now.advanced(by: duration) : nil)
-    case .retry(let time):
-      for watch in pending[slot].watches { watch.retry(after: failure, in: time.since(now)) }
-      retry(slot, from: continuation, notBefore: time)
-    case .end: break
+  private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ continuation: BodyContinuation?, _ pause: Duration?) {
+    switch pending[slot].step(after: failure, asked: pause, jitter: configuration.jitter) {
+    case .end(let last): end(slot, last)
+    case .retry(let delay, let isRequested):
+      guard pending[slot].waiters.contains(where: \.mayRetry), !queue[pending[slot].host].breaker.isDown else {
+        return end(slot, failure)
+      }
+      for waiter in pending.leave(slot, where: { !$0.mayRetry }) { fail(waiter, failure, pending[slot]) }
+      if pending[slot].hasHandedOver, continuation == nil { notifyRestarted(slot) }
+      for watch in pending[slot].watches { watch.retry(after: failure, in: delay) }
+      if isRequested { pending[slot].excuse(waiting: delay) }
+      // A requested pause is the host's, with the job in its position; but not if the host was that of a redirect.
+      let waits = !isRequested || pending[slot].isRedirected
+      // Chunks that were handed over stay valid if the body is resumed.
+      if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
+      pending[slot].restart(from: continuation, now: now)
+      if pending[slot].loader == nil { move(slot) }
+      enqueue(slot, notBefore: waits ? now.advanced(by: delay) : nil)
     }
   }
 
@@ -231,14 +226,6 @@ extension DownloadScheduler {
     waiter.client.end(waiter.id, .failed(id: waiter.id, failure, job.summary(for: waiter)))
   }
 
-  private func retry(_ slot: Int, from continuation: BodyContinuation?, notBefore time: MonotonicInstant?) {
-    // Chunks that were handed over stay valid if the body is resumed.
-    if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
-    pending[slot].restart(from: continuation, now: now)
-    if pending[slot].loader == nil { move(slot) }
-    enqueue(slot, notBefore: time)
-  }
-
   /// Counts a job for the host of its next request.
   private func move(_ slot: Int) {
     guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("the URL of a redirect isn't normalised") }
@@ -255,7 +242,7 @@ extension DownloadScheduler {
     if let predecessor = pending.slot(of: job.identity) { pending[predecessor].successor = nil }
     if let successor = job.successor {
       pending.open(successor)
-      release(successor)
+      pending[successor].change(to: .none)
       enqueue(successor)
     }
     return job

@@ -34,7 +34,6 @@ extension DownloadScheduler {
 
   private func awaitRobots(_ slot: Int, _ key: RobotsRegistry.Key) {
     pending[slot].change(to: .awaitingRobots)
-    heldJobs += 1
     let job = pending[slot]
     let best = job.waiters.best
     guard let number = robots.wait(slot, for: key) else { return promote(key, best.priority) }
@@ -60,7 +59,6 @@ extension DownloadScheduler {
 
   /// Ends a job's waiting for rules; a file that isn't needed any more isn't fetched.
   func leaveRobots(_ slot: Int) {
-    heldJobs -= 1
     let unwanted = robots.leave(slot, robotsKey(of: slot))
     pending[slot].change(to: .none)
     if let unwanted { cancel(unwanted, of: robotsClient, includingRunning: true) }
@@ -82,7 +80,6 @@ extension DownloadScheduler {
       }
       hasEnded = true
       for slot in robots.conclude(event.id, policy, now: now) {
-        heldJobs -= 1
         pending[slot].change(to: .none)
         enqueue(slot)
       }

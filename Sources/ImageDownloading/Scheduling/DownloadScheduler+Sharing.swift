@@ -8,7 +8,11 @@ extension DownloadScheduler {
       download.sequence = order.sequence(ofArrival: arrivals)
     }
     let identity = DownloadIdentity(download)
-    if let slot = pending.slot(of: identity) { return join(slot, download, of: client) }
+    let current = pending.slot(of: identity)
+    if let current {
+      if let successor = pending[current].successor { return add(download, of: client, to: successor) }
+      if !pending[current].hasHandedOver { return add(download, of: client, to: current) }
+    }
     let loader = loader(of: download)
     guard let origin = URLOrigin(download.requestURL) ?? loader.map({ _ in URLOrigin(schemeOf: download.requestURL) }) else {
       let failure = ImageFailure(.invalidURL, message: "the URL isn't a normalised http or https URL")
@@ -16,25 +20,12 @@ extension DownloadScheduler {
     }
     let host = hosts.retain(origin.connecting(by: download.options))
     let job = QueuedDownload(download, identity: identity, client: client, host: host, loader: loader)
-    enqueue(insert(job))
-  }
-
-  private func insert(_ job: QueuedDownload, isJoinable: Bool = true) -> Int {
-    let slot = pending.insert(job, isJoinable: isJoinable)
-    job.waiters.forEach { $0.client.add($0.id, slot: slot) }
-    return slot
-  }
-
-  /// Adds a download to a job of its identity, or to the job's successor if the download has missed chunks.
-  private func join(_ slot: Int, _ download: Download, of client: ClientState) {
-    if let successor = pending[slot].successor { return add(download, of: client, to: successor) }
-    guard pending[slot].hasHandedOver else { return add(download, of: client, to: slot) }
-    guard let origin = URLOrigin(download.requestURL) else { preconditionFailure("only http and https bodies come in chunks") }
-    let host = hosts.retain(origin.connecting(by: download.options))
-    let job = QueuedDownload(download, identity: pending[slot].identity, client: client, host: host, loader: nil)
-    let successor = insert(job, isJoinable: false)
-    pending[slot].successor = successor
-    hold(successor)
+    let slot = pending.insert(job, isJoinable: current == nil)
+    client.add(download.id, slot: slot)
+    guard let current else { return enqueue(slot) }
+    // It has missed chunks of the current one.
+    pending[current].successor = slot
+    pending[slot].change(to: .held)
   }
 
   private func add(_ download: Download, of client: ClientState, to slot: Int) {
@@ -43,26 +34,23 @@ extension DownloadScheduler {
     client.add(download.id, slot: slot)
     pending[slot].waiters.append(waiter)
     if pending[slot].isWaiting { client.waiting += 1 }
-    if let watch = waiter.watch { start(watch, slot) }
-    updatePosition(slot)
-  }
-
-  /// Makes the progress of a running job be reported to one that has joined it.
-  private func start(_ watch: ProgressWatch, _ slot: Int) {
-    switch pending[slot].activity {
-    case .transferring(let index):
-      watch.start()
-      pool.observe(pool[index])
-    case .loading: watch.start()
-    case .none, .queued, .held, .awaitingRobots: break
+    if let watch = waiter.watch {
+      switch pending[slot].activity {
+      case .transferring(let index):
+        watch.start()
+        pool.observe(pool[index])
+      case .loading: watch.start()
+      case .none, .queued, .held, .awaitingRobots: break
+      }
     }
+    updatePosition(slot)
   }
 
   /// Makes the waiters of the successor share `slot` after all, since the chunks that they missed are void.
   func absorbSuccessor(of slot: Int) {
     guard let successor = pending[slot].successor else { return }
     pending[slot].successor = nil
-    release(successor)
+    pending[successor].change(to: .none)
     let held = pending.remove(successor)
     releaseHost(held.host)
     held.waiters.forEach { waiter in
@@ -110,7 +98,7 @@ extension DownloadScheduler {
     case .queued:
       queue.remove(slot: slot, host: pending[slot].host)
       pending[slot].change(to: .none)
-    case .held: release(slot)
+    case .held: pending[slot].change(to: .none)
     case .awaitingRobots: leaveRobots(slot)
     case .transferring(let index):
       pool.stop(pool[index])
@@ -154,16 +142,5 @@ extension DownloadScheduler {
       continues: pending[slot].continues,
       patience: pending[slot].download.options.retryAfterMaximum
     )
-  }
-
-  /// Makes a job wait for its predecessor.
-  private func hold(_ slot: Int) {
-    pending[slot].change(to: .held)
-    heldJobs += 1
-  }
-
-  func release(_ heldSlot: Int) {
-    pending[heldSlot].change(to: .none)
-    heldJobs -= 1
   }
 }

@@ -25,8 +25,6 @@ final class DownloadScheduler: @unchecked Sendable {
   var loads: [UInt64: Load] = [:]
   var lastLoad: UInt64 = 0
   var arrivals: Int64 = 0
-  /// Jobs that wait for another of their identity, or for a `robots.txt`.
-  var heldJobs = 0
   var isSuspended = false
   /// Whether the next iteration must not sleep.
   var hasMore = false
@@ -72,7 +70,8 @@ final class DownloadScheduler: @unchecked Sendable {
       limit: limit,
       running: queue.running,
       loopRunning: pool.loop.running,
-      waiting: queue.waiting + heldJobs,
+      // In the queue, for another of their identity, or for a `robots.txt`.
+      waiting: pending.count - queue.running,
       openedConnections: pool.openedConnectionCount
     )
   }

@@ -176,24 +176,23 @@ final class QueuedDownload: SharedWork {
   /// The next step after a failed attempt.
   enum Step {
     case end(ImageFailure)
-    case retry(MonotonicInstant)
-    /// It is requested again after that pause of its host, which doesn't count as a retry.
-    case wait(Duration)
+    /// It is requested again after that time; a pause that the host requests doesn't count as a retry.
+    case retry(after: Duration, isRequested: Bool)
   }
 
   /// The next step after `failure`, with which the host requested a pause of `asked`, if any. `jitter` draws a wait from zero to a limit.
-  func step(after failure: ImageFailure, asked: Duration?, jitter: (Duration) -> Duration, now: MonotonicInstant) -> Step {
+  func step(after failure: ImageFailure, asked: Duration?, jitter: (Duration) -> Duration) -> Step {
     let options = download.options
     guard failure.isTransient else { return .end(failure) }
     if let asked {
       guard requestedPauses + asked <= options.retryAfterMaximum else {
         return .end(.waitsTooLong(failure, asked: asked, waited: requestedPauses, patience: options.retryAfterMaximum))
       }
-      return .wait(asked)
+      return .retry(after: asked, isRequested: true)
     }
     let tries = summary.attempts - excusedAttempts
     guard tries <= options.retries else { return .end(failure) }
-    return .retry(now.advanced(by: jitter(options.backoff.limit(beforeRetry: tries - 1))))
+    return .retry(after: jitter(options.backoff.limit(beforeRetry: tries - 1)), isRequested: false)
   }
 }
 
