@@ -31,48 +31,32 @@ final class BodyContinuation {
   private let condition: String?
   private var kept: KeptBytes?
 
-  private init(_ prefix: [UInt8], start: Int, totalBytes: Int?, status: Int, _ fields: ResponseFields) {
+  private init(_ prefix: [UInt8], start: Int, of transfer: Transfer) {
     self.prefix = prefix
     self.start = start
-    self.totalBytes = totalBytes
-    self.status = status
-    self.fields = fields
+    totalBytes = transfer.response.totalBytes
+    status = transfer.body.continuation?.status ?? transfer.status
+    fields = transfer.fields
     condition = fields.rangeCondition
   }
 
-  /// Creates the continuation of a probe that has received `file` after a response with those headers.
-  convenience init(
-    _ file: SparseFile,
-    wanting range: Range<Int>,
-    after requests: Int,
-    totalBytes: Int?,
-    status: Int,
-    _ fields: ResponseFields
-  ) {
-    self.init(file.prefix, start: range.lowerBound, totalBytes: totalBytes, status: status, fields)
+  /// Creates the continuation of a probe that has received `file`.
+  convenience init(_ file: SparseFile, wanting range: Range<Int>, after requests: Int, of transfer: Transfer) {
+    self.init(file.prefix, start: range.lowerBound, of: transfer)
     pieces = file.pieces
     leavesGap = range.lowerBound != file.prefix.count
     wantedBytes = range.upperBound
     self.requests = requests
   }
 
-  /// Creates the continuation of a body that broke off after `start` bytes, the last of which are `prefix` and `seam`. Nil if the server
-  /// can't detect another version, if too few bytes were received, or if bytes of other continuations use the memory limit.
-  convenience init?(
-    _ prefix: [UInt8],
-    endingAt start: Int,
-    seam: [UInt8],
-    hasHandedOver: Bool,
-    totalBytes: Int?,
-    status: Int,
-    _ fields: ResponseFields,
-    counting kept: KeptBytes
-  ) {
-    self.init(prefix, start: start, totalBytes: totalBytes, status: status, fields)
+  /// Creates the continuation of a body that broke off, of which `seam` is the end. Nil if the server can't detect another version, if
+  /// too few bytes were received, or if bytes of other continuations use the memory limit.
+  convenience init?(of transfer: Transfer, endingIn seam: [UInt8], counting kept: KeptBytes) {
+    self.init(transfer.takeBody(), start: transfer.body.count, of: transfer)
     guard condition != nil, start > Self.seamBytes, seam.count == Self.seamBytes, kept.add(prefix.count) else { return nil }
     self.kept = kept
     self.seam = seam
-    self.hasHandedOver = hasHandedOver
+    hasHandedOver = transfer.body.hasHandedOver
   }
 
   deinit { kept?.remove(prefix.count) }
@@ -88,14 +72,10 @@ final class BodyContinuation {
   }
 
   /// Whether a part can be appended to a body that is requested whole.
-  func canTake(_ bytes: Range<Int>, total: Int?, _ fields: ResponseFields) -> Bool {
+  func canTake(_ bytes: Range<Int>, total: Int?, _ other: ResponseFields) -> Bool {
     guard let whole = total ?? totalBytes, bytes.upperBound > start, bytes.upperBound <= whole else { return false }
-    return isShownSame(byTotal: total, fields)
-  }
-
-  /// Whether a validator or the total length shows that a part is of the prefix's version, provided that its first bytes equal the seam.
-  func isShownSame(byTotal total: Int?, _ other: ResponseFields) -> Bool {
-    total != nil && total == totalBytes || agrees(other, in: fields.has(.etag) ? .etag : .lastModified) == true
+    // A validator or the total length shows the version, provided that the part's first bytes equal the seam.
+    return total != nil && total == totalBytes || agrees(other, in: fields.has(.etag) ? .etag : .lastModified) == true
   }
 
   /// Whether a part with that total and those headers is of another version than the prefix.

@@ -225,7 +225,7 @@ extension Transfer {
       range = body.count..<(body.plan.next ?? body.count)
     }
     body.bytes = []
-    return BodyContinuation(file, wanting: range, after: requests, totalBytes: response.totalBytes, status: status, fields)
+    return BodyContinuation(file, wanting: range, after: requests, of: self)
   }
 
   /// Whether the received part doesn't follow the beginning.
@@ -315,16 +315,6 @@ extension Transfer {
     guard request.method == .get, failure.isTransient, response.refusal == nil else { return nil }
     guard response.disposition == .kept else { return body.continuation }
     guard response.isResumable, [.reset, .truncated, .stalled, .timeout].contains(failure.kind) else { return nil }
-    let seam = lastBytes(BodyContinuation.seamBytes)
-    return BodyContinuation(
-      takeBody(),
-      endingAt: body.count,
-      seam: seam,
-      hasHandedOver: body.hasHandedOver,
-      totalBytes: response.totalBytes,
-      status: body.continuation?.status ?? status,
-      fields,
-      counting: kept
-    )
+    return BodyContinuation(of: self, endingIn: lastBytes(BodyContinuation.seamBytes), counting: kept)
   }
 }
