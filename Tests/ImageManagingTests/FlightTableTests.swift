@@ -1,7 +1,6 @@
 import Base
 import ImageCaching
 import ImageDownloading
-import ImageManaging
 import TestOrigin
 import TestSupport
 import Testing

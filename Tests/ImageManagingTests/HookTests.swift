@@ -1,7 +1,6 @@
 import Base
 import ImageCaching
 import ImageCoding
-import ImageManaging
 import Synchronization
 import TestOrigin
 import TestSupport

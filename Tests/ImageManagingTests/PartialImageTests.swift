@@ -2,7 +2,6 @@ import Base
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImageManaging
 import Synchronization
 import TestOrigin
 import TestSupport

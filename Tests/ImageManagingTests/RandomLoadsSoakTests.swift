@@ -3,7 +3,6 @@ import Foundation
 import ImageCaching
 import ImageCoding
 import ImageDownloading
-import ImageManaging
 import Synchronization
 import TestOrigin
 import TestSupport
