@@ -1,5 +1,6 @@
 import Platform
 public import Base
+import Synchronization
 
 /// The disk cache: one namespace, which is a folder with an LMDB index and files for large bodies.
 ///
@@ -85,7 +86,9 @@ public final class ImageCache: Sendable {
   /// When entries expire by this cache's rules.
   package let expiry: ExpiryRule
   let environment: IndexEnvironment
-  let touched = WaitingTouches()
+  /// Access times that wait to be written in bulk. Keys are hashes, so a few records are each on a different page, and changing one
+  /// means copying and writing its page. Among very many, sorted by key, several share a page.
+  let touched = Mutex<[EntryTouch]>([])
 
   /// Opens the cache.
   ///
@@ -266,7 +269,6 @@ extension ImageCache {
     }
   }
 
-  /// Removes an identity from the blacklist; returns whether it was there.
   package func removeFromBlacklist(identity: [UInt8]) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.unblacklist(CacheKey(identity: identity), identity: identity) }
   }

@@ -127,7 +127,6 @@ final class CacheFolder: Sendable {
 
   var isDeleted: Bool { descriptor.status.map { $0.st_nlink == 0 } ?? true }
 
-  /// The error for a failed write with that error number.
   func writeError(_ number: Int32) -> CacheError {
     if isDiskFull(number) { return .diskFull(path: path) }
     if number == ENOENT && isDeleted { return .deleted(path: path) }
@@ -148,7 +147,6 @@ package struct FolderIdentity: Sendable, Hashable {
   }
 }
 
-/// Properties of the file system that a folder is on.
 enum FileSystemKind {
   /// Magic numbers of `statfs(2)`, from `linux/magic.h` and the sources of file systems that it lacks.
   private static let networkNames: [UInt32: String] = [
@@ -222,7 +220,7 @@ enum FolderMarks {
   }
 
   /// Creates a file completely or not at all; if two processes try at once, both continue with the first one's bytes.
-  private static func create(_ name: String, _ bytes: @autoclosure () -> [UInt8], mode: mode_t, in folder: CacheFolder)
+  fileprivate static func create(_ name: String, _ bytes: @autoclosure () -> [UInt8], mode: mode_t, in folder: CacheFolder)
     throws(CacheError)
   {
     if folder.contains(name) { return }
@@ -249,13 +247,9 @@ extension ImageCache {
 
   /// Keeps ``sufficientSize()`` for later commands; nil removes it.
   package func keep(sufficientSize: Int?) throws(CacheError) {
-    let folder = environment.folder
     // Another user's file can be removed, but not overwritten.
-    try folder.remove(Self.sufficientName)
+    try environment.folder.remove(Self.sufficientName)
     guard let sufficientSize else { return }
-    guard let file = try folder.open(Self.sufficientName, O_WRONLY | O_CREAT | O_EXCL) else { throw folder.writeError(ENOENT) }
-    guard Array("\(sufficientSize)".utf8).withUnsafeBytes({ writeAll($0, to: file.number) }) else {
-      throw folder.writeError(errno)
-    }
+    try FolderMarks.create(Self.sufficientName, Array("\(sufficientSize)".utf8), mode: 0o644, in: environment.folder)
   }
 }

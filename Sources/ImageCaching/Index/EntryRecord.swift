@@ -13,9 +13,7 @@ package struct EntryFields: Sendable, Hashable {
   package var shownURL: [UInt8]
   /// The response's ETag as sent; empty: none. Values above 65,535 bytes are dropped, here and below.
   package var etag: [UInt8]
-  /// The response's Last-Modified as sent; empty: none.
   package var lastModified: [UInt8]
-  /// The response's Content-Type as sent; empty: none.
   package var contentType: [UInt8]
   /// The request's values of the headers that the response's Vary names, as canonical text in a form of the caller; empty: the
   /// response depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
@@ -97,7 +95,6 @@ public struct EntryRecord: Sendable, Hashable {
     expiresAt = isFromFuture ? now : expiry.end(of: fields.head)
   }
 
-  /// The hash of ``identity``.
   package var key: CacheKey { fields.key }
   package var head: EntryHead { fields.head }
   /// The whole identity.
@@ -151,20 +148,19 @@ package struct EntryHead: Sendable, Hashable {
   package var bodySize: UInt64
   package var checksum: Checksum
   package var proof: ProofDepth
-  /// Whether a decoder warned about the body.
   package var hasWarnings: Bool
   /// How the declared content type compares with the format.
   package var contentTypeMatch: ContentTypeMatch
   package var status: UInt16
   /// Whether the body is a file of its own because it exceeds ``ImageCache/maximumInlineBytes``.
-  package var isBlob: Bool
+  package var isBlob = false
   /// Whether the response depends on request headers, whose values ``CacheReader/vary(of:identity:)`` returns.
-  package var hasVary: Bool
+  package var hasVary = false
   /// The number of the body, which increases with each stored body: it locates the body, and shows whether a record has changed
   /// since it was read.
-  package var revision: UInt64
+  package var revision: UInt64 = 0
   /// The folder of blobs that contains it, of 256.
-  var blobFolder: UInt8
+  var blobFolder: UInt8 = 0
   var storedFreshness: StoredFreshness
   var lifetimeMilliseconds: Int64?
 
@@ -207,12 +203,7 @@ extension EntryHead {
       hasWarnings: hasWarnings,
       contentTypeMatch: contentTypeMatch,
       status: status,
-      isBlob: false,
-      hasVary: false,
-      revision: 0,
-      blobFolder: 0,
-      storedFreshness: StoredFreshness(freshness),
-      lifetimeMilliseconds: nil
+      storedFreshness: StoredFreshness(freshness)
     )
     self.lifetime = lifetime
   }
@@ -241,7 +232,6 @@ package struct NewProof: Sendable, Hashable {
   /// The depth of the verification; a record with a deeper one keeps it.
   package var depth: ProofDepth
   package var image: ImageProperties
-  /// Whether a decoder warned about the body.
   package var hasWarnings: Bool
 
   package init(depth: ProofDepth, image: ImageProperties, hasWarnings: Bool = false) {
@@ -259,7 +249,6 @@ package enum CachedBody: Sendable, Hashable {
 
   package enum Damage: Sendable, Hashable {
     case missing
-    /// Its length differs from the stored one.
     case wrongSize
     /// Its length is right, but its bytes differ.
     case wrongChecksum

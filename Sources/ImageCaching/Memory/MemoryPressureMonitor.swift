@@ -254,12 +254,10 @@ struct MemoryEvents: Sendable, Equatable {
   /// How often an allocation was about to fail.
   var oom: UInt64
 
-  init(high: UInt64, max: UInt64, oom: UInt64) {
-    self.high = high
-    self.max = max
-    self.oom = oom
-  }
+  func hasRisen(since earlier: MemoryEvents) -> Bool { high > earlier.high || max > earlier.max || oom > earlier.oom }
+}
 
+extension MemoryEvents {
   /// Parses the text of the file, a line `NAME COUNT` each; nil if a count is missing, as while the file is written.
   init?(_ text: String) {
     var counts: [Substring: UInt64] = [:]
@@ -270,6 +268,4 @@ struct MemoryEvents: Sendable, Equatable {
     guard let high = counts["high"], let max = counts["max"], let oom = counts["oom"] else { return nil }
     self.init(high: high, max: max, oom: oom)
   }
-
-  func hasRisen(since earlier: MemoryEvents) -> Bool { high > earlier.high || max > earlier.max || oom > earlier.oom }
 }

@@ -2,45 +2,33 @@ import CLMDB
 import Base
 import Synchronization
 
-/// Access times that wait to be written in bulk. Keys are hashes, so a few records are each on a different page, and changing one
-/// means copying and writing its page. Among very many, sorted by key, several share a page.
-final class WaitingTouches: Sendable {
-  static let sliceCount = 8192
+extension ImageCache {
+  /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
+  package static let touchLimit = 1 << 17
+  /// The number of records that one transaction changes.
+  private static let touchesPerTransaction = 8192
 
-  private let waiting = Mutex<[EntryTouch]>([])
-
-  func add(_ touches: [EntryTouch]) -> Int {
-    waiting.withLock { waiting in
+  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``; they are lost if
+  /// the process dies.
+  package func note(_ touches: [EntryTouch]) -> Int {
+    if touches.isEmpty { return 0 }
+    return touched.withLock { waiting in
       waiting += touches
       return waiting.count
     }
   }
 
-  func takeAll() -> [EntryTouch] {
-    var all: [EntryTouch] = []
-    waiting.withLock { swap(&$0, &all) }
-    all.sort { $0.key < $1.key }
-    return all
-  }
-}
-
-extension ImageCache {
-  /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
-  package static let touchLimit = 1 << 17
-
-  /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``; they are lost if
-  /// the process dies.
-  package func note(_ touches: [EntryTouch]) -> Int { touches.isEmpty ? 0 : touched.add(touches) }
-
   /// Writes the access times of entries passed to ``note(_:)``; entries that were replaced since are skipped. All get the same
   /// time, so that entries that are neighbours in key order are neighbours in access order too, where the next update finds them.
   /// It uses several transactions; after a failure, those before are kept and the rest is lost.
   package func writeTouches() throws(CacheError) {
-    let touches = touched.takeAll()
+    var touches: [EntryTouch] = []
+    touched.withLock { swap(&$0, &touches) }
+    touches.sort { $0.key < $1.key }
     let now = configuration.time.wall()
     var start = 0
     while start < touches.count {
-      let slice = touches[start..<min(start + WaitingTouches.sliceCount, touches.count)]
+      let slice = touches[start..<min(start + Self.touchesPerTransaction, touches.count)]
       try checkWritable()
       try environment.write { (transaction) throws(CacheError) in try transaction.touch(slice, at: now) }
       start = slice.endIndex
@@ -79,7 +67,8 @@ extension WriteTransaction {
   private func renewRecords(_ touches: ArraySlice<EntryTouch>, at now: Timestamp) throws(CacheError) -> [TimeKey] {
     var rows: [TimeKey] = []
     rows.reserveCapacity(touches.count)
-    var copy = RecordCopy()
+    // The records of the index are in a read-only map.
+    var copy: [UInt8] = []
     try transaction.withCursor(in: transaction.tables.entries) { (cursor) throws(CacheError) in
       for touch in touches {
         guard let record = try cursor.value(of: touch.key).flatMap(StoredEntry.init), record.revision == touch.revision else {
@@ -87,28 +76,13 @@ extension WriteTransaction {
         }
         let accessedAt = record.accessedAt
         guard accessedAt.advanced(by: ImageCache.touchInterval) <= now else { continue }
-        try cursor.put(copy.accessed(record, at: now), for: touch.key, MDB_CURRENT)
+        copy.removeAll(keepingCapacity: true)
+        copy.append(contentsOf: record.bytes)
+        copy.withUnsafeMutableBytes { StoredEntry.writeAccess(now, to: $0) }
+        try copy.withRawBytes { (copy) throws(CacheError) in try cursor.put(copy, for: touch.key, MDB_CURRENT) }
         rows.append(TimeKey(accessedAt, touch.key))
       }
     }
     return rows
-  }
-}
-
-/// A buffer for one record at a time, since the records of the index are in a read-only map.
-private struct RecordCopy: ~Copyable {
-  private var room = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
-
-  deinit { room.deallocate() }
-
-  /// The bytes of `record` with another access time, valid until the next call.
-  mutating func accessed(_ record: StoredEntry, at time: Timestamp) -> UnsafeRawBufferPointer {
-    if record.bytes.count > room.count {
-      room.deallocate()
-      room = .allocate(byteCount: record.bytes.count, alignment: 8)
-    }
-    room.copyMemory(from: record.bytes)
-    StoredEntry.writeAccess(time, to: room)
-    return UnsafeRawBufferPointer(rebasing: room[..<record.bytes.count])
   }
 }

@@ -116,7 +116,10 @@ struct BodyVerifier: Sendable {
     guard let coder = coders.coder(for: format) else { throw undecoded(format) }
     do {
       let header = try header(of: bytes, byteCount: byteCount, isComplete: isComplete, by: coder)
-      if !isComplete, let byteCount { try Self.checkLength(byteCount, of: bytes, by: coder) }
+      if !isComplete, let byteCount, let stated = (coder as? any LengthStatingCoder)?.statedBytes(bytes), stated > byteCount {
+        let finding = "it has \(byteCount) bytes, but its header states at least \(stated)"
+        throw ImageFailure(.undecodable, message: "the file is truncated: \(finding)")
+      }
       verified.image = header.properties
       verified.proof = .header
       try take(header.warnings, into: &verified)
@@ -170,19 +173,6 @@ struct BodyVerifier: Sendable {
     )
   }
 
-  /// Throws if the file is shorter than its header states.
-  private static func checkLength(
-    _ byteCount: Int,
-    of bytes: UnsafeRawBufferPointer,
-    by coder: any ImageCoder
-  ) throws(ImageFailure) {
-    guard let coder = coder as? any LengthStatingCoder, let stated = coder.statedBytes(bytes), stated > byteCount else { return }
-    throw ImageFailure(
-      .undecodable,
-      message: "the file is truncated: it has \(byteCount) bytes, but its header states at least \(stated)"
-    )
-  }
-
   /// Keeps the decoder's warnings, unless the rules make them a failure.
   private func take(_ warnings: [String], into verified: inout VerifiedImage) throws(ImageFailure) {
     if let failure = rules.failure(decoderWarnings: warnings) { throw failure }
@@ -218,7 +208,6 @@ extension ImageFailure {
     )
   }
 
-  /// Creates the failure that reports a coder's error.
   init(_ error: ImageError) {
     switch error.kind {
     case .notAnImage: self.init(.notAnImage, message: error.message)
