@@ -104,7 +104,6 @@ package final class FlatFolder: Sendable {
 func isHexadecimalDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 || byte &- UInt8(ascii: "a") < 6 }
 
 extension stat {
-  /// Whether it is a plain file rather than a folder, link, device or pipe.
   var isRegular: Bool { st_mode & S_IFMT == S_IFREG }
 }
 

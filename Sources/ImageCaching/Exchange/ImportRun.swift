@@ -234,9 +234,7 @@ public struct ImportResult: Sendable, Hashable {
 package struct FlatImage: Sendable, Hashable {
   /// The URL as first written, which determines the file's name.
   package var url: [UInt8]
-  /// The identity of the image in the cache.
   package var identity: [UInt8]
-  /// The identifier in its list; nil if it has none.
   package var id: String?
 
   /// Creates a URL's image with that identity, which must not contain credentials. An image whose URL has credentials is looked up

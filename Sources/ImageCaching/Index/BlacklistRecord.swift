@@ -21,7 +21,6 @@ public struct BlacklistHead: Sendable, Hashable {
 /// An entry of the blacklist with all fields of its record; it has the properties of its head, too.
 @dynamicMemberLookup
 public struct BlacklistRecord: Sendable, Hashable {
-  /// The hash of ``identity``.
   package let key: CacheKey
   package let head: BlacklistHead
   public let identity: [UInt8]
@@ -57,7 +56,6 @@ struct StoredBlacklistEntry {
   /// The whole record, valid until its transaction ends or writes.
   let bytes: UnsafeRawBufferPointer
 
-  /// A view of a record; nil if the bytes are invalid.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.headByteCount, FailureKind(storedNumber: bytes[30]) != nil else { return nil }
     self.bytes = bytes

@@ -174,7 +174,6 @@ package struct CacheWriter {
     return true
   }
 
-  /// Removes the entry of an identity with the hash `key`; returns whether there was one.
   @discardableResult
   package func remove(_ key: CacheKey, identity: [UInt8]) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity) else { return false }
@@ -214,7 +213,6 @@ package struct CacheWriter {
     return old.map { ExpiryRule.isOver($0, at: moment, runStart: runStart) } ?? true
   }
 
-  /// Removes an identity with the hash `key` from the blacklist; returns whether it was there.
   @discardableResult
   package func unblacklist(_ key: CacheKey, identity: [UInt8]) throws(CacheError) -> Bool {
     let entry = try transaction.blacklistEntry(key)

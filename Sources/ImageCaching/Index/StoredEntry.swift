@@ -34,7 +34,6 @@ struct StoredEntry {
   /// The whole record, valid until its transaction ends or writes.
   let bytes: UnsafeRawBufferPointer
 
-  /// A view of a record; nil if the bytes are invalid.
   @inline(__always)
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.headByteCount else { return nil }

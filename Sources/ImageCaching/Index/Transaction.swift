@@ -59,7 +59,6 @@ struct Transaction {
   /// Whether the folder was deleted, whose entries don't count: it reads as empty.
   var isDeleted = false
 
-  /// The value of a key; nil if there is none.
   @inline(__always)
   func value(of key: some IndexKey, in table: MDB_dbi) throws(CacheError) -> UnsafeRawBufferPointer? {
     if isDeleted { return nil }
@@ -98,7 +97,6 @@ struct Transaction {
     try checkIndex(code, path: path)
   }
 
-  /// Removes a key; returns whether it was there.
   @discardableResult
   func remove(_ key: some IndexKey, from table: MDB_dbi) throws(CacheError) -> Bool {
     let code = key.withStoredBytes { key in
@@ -167,7 +165,6 @@ struct Cursor {
     }
   }
 
-  /// Moves to a key and returns its value; nil if there is none.
   func value(of key: some IndexKey) throws(CacheError) -> UnsafeRawBufferPointer? {
     try key.withStoredBytes { (key) throws(CacheError) in try move(MDB_SET_KEY, key)?.value }
   }
@@ -182,7 +179,6 @@ struct Cursor {
     try checkIndex(code, path: path)
   }
 
-  /// Removes a key if it exists.
   func remove(_ key: some IndexKey) throws(CacheError) {
     guard try value(of: key) != nil else { return }
     try checkIndex(mdb_cursor_del(handle, 0), path: path)

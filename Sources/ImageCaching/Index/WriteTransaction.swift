@@ -67,7 +67,6 @@ final class WriteTransaction {
     StoredEntry.write(fields, to: try transaction.reserve(StoredEntry.byteCount(of: fields), for: fields.key, in: tables.entries))
   }
 
-  /// Removes a record and its body.
   func remove(_ key: CacheKey, _ head: EntryHead) throws(CacheError) {
     try removeAllButRecord(head, of: key)
     try transaction.remove(key, from: tables.entries)

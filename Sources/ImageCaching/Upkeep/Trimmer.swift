@@ -363,7 +363,6 @@ package final class UsedEntries: Sendable {
 
   package init() {}
 
-  /// Adds entries by their ``EntryHead/revision``.
   package func insert(_ revisions: [UInt64]) {
     if revisions.isEmpty { return }
     pages.withLock { pages in

@@ -34,7 +34,6 @@ final class FlightTable: Sendable {
     /// Numbers aren't reused, since late events of an ended flight may come; the lower half of one is the flight's slot.
     var lastNumber: UInt64 = 0
 
-    /// The slot of a flight; nil once it has ended.
     func slot(_ number: UInt64) -> Int? {
       let slot = Int(number & UInt64(UInt32.max))
       return flights.contains(slot) && flights[slot].number == number ? slot : nil
@@ -110,7 +109,6 @@ final class FlightTable: Sendable {
     }
   }
 
-  /// Stops all flights and returns their numbers. No request joins them any more.
   func stopAll() -> [UInt64] {
     state.withLock { state in
       state.flights.closeAll()

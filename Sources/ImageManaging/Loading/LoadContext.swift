@@ -10,7 +10,6 @@ import ImageCoding
 package final class LoadContext: Sendable {
   /// The cache to look in or to fill; nil if there is none.
   package let cache: ImageCache?
-  /// How images are fetched.
   package let download: PreparedOptions
   /// When this context was created: images that it stores are trimmed last.
   package let startedAt: Timestamp
@@ -22,7 +21,6 @@ package final class LoadContext: Sendable {
   /// The same for images that are fetched whole whatever the method, since their bytes are needed.
   private let wholeDownloads: [PreparedOptions]
   private let variantIdentities: [VariantIdentity]
-  /// The change to images; nil if there is none.
   let transform: TransformIdentity?
   /// Rejects images that many URLs share; nil if they are accepted.
   let placeholders: PlaceholderJudge?

@@ -52,7 +52,6 @@ final class RunReadAhead: Sendable {
     }
   }
 
-  /// Ends reading: the run has no further look-ups.
   func end() {
     let reading = state.withLock { state in
       state.hasEnded = true

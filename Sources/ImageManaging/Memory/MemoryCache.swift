@@ -32,7 +32,6 @@ package final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Send
     return entries.withLock { $0.insert(value, for: key, cost: cost, removed: &removed) }
   }
 
-  /// Removes the value of a key and returns it; nil if there was none.
   @discardableResult
   package func remove(_ key: Key) -> Value? { entries.withLock { $0.remove(key) } }
 
@@ -59,7 +58,6 @@ package struct MemoryCacheConfiguration: Sendable, Hashable {
   /// The maximum number of entries; nil, the default: no limit; 0: nothing is kept.
   package let maxCount: Int?
 
-  /// Creates the limits; traps if one is negative.
   package init(maxCost: Int? = 256 << 20, maxCount: Int? = nil) {
     for (name, limit) in [("maxCost", maxCost), ("maxCount", maxCount)] {
       if let limit { trap(unless: limit >= 0, "a memory cache's \(name) is \(limit); use 0 or more, or nil for no limit") }
@@ -154,7 +152,6 @@ struct S3FIFO<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private var main: Queue { queues[Place.main.rawValue] }
   var totalCost: Int { small.cost + main.cost }
   var count: Int { small.count + main.count }
-  /// All keys except those of ghosts.
   var keys: [Key] { members.compactMap { $0.value == nil ? nil : $0.key } }
 
   func contains(_ key: Key) -> Bool { indices[key].map { members[$0].value != nil } ?? false }

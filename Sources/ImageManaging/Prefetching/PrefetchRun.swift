@@ -7,12 +7,10 @@ import Synchronization
 /// calling thread, so that a cached URL needs no other thread. The manager's downloader limits concurrent transfers; the
 /// look-ahead window limits pending requests.
 package final class PrefetchRun: Sendable {
-  /// How a run ended.
   package struct Summary: Sendable {
     package var sourceEnded = false
     /// Whether the deadline cut the run short.
     package var deadlinePassed = false
-    /// The error of the source, if any.
     package var sourceError: (any Error)?
     /// The error that ended the run because the cache couldn't be read.
     package var cacheError: CacheError?
@@ -106,7 +104,6 @@ package final class PrefetchRun: Sendable {
       case again
       /// Nothing is to be done until that time, a message, or data from the source.
       case wait(until: MonotonicInstant, forSource: Bool)
-      /// Every entry has its result.
       case end
     }
 

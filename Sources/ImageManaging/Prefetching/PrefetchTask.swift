@@ -185,7 +185,6 @@ final class RequestSource: PrefetchDelegate {
   }
 }
 
-/// A request as the owner of its entry.
 private final class PrefetchedRequest: Sendable {
   let request: ImageRequest
 

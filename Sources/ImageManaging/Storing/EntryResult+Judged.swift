@@ -3,7 +3,6 @@ import ImageDownloading
 import Base
 
 extension EntryResult {
-  /// The result for a blacklisted URL that wasn't requested.
   init(knownBad known: BlacklistHead) {
     let failure = ImageFailure(known.kind, status: known.status, message: "blacklisted, not requested: \(known.reason)")
     self.init(.blacklisted, failure: failure, isBlacklisted: true)
@@ -45,7 +44,6 @@ extension EntryResult {
     add(summary)
   }
 
-  /// Adds the cost of a transfer.
   mutating func add(_ summary: TransferSummary) {
     attempts = UInt32(clamping: summary.attempts)
     receivedBytes = UInt64(clamping: summary.receivedBytes)

@@ -255,7 +255,6 @@ package struct ArrivedImage: Sendable {
     urlHash = entry.withRequestURL { [parts = entry.parts] in flight.context.imageHash(of: $0, parts: parts) }
   }
 
-  /// Why it was rejected; nil if it was accepted.
   package var failure: ImageFailure? { image.failure }
 
   /// The URL as it was first written, credentials masked.

@@ -5,7 +5,6 @@ import Synchronization
 /// in which they are found in the cache or fetched. A cached image is known by its cached bytes, which therefore also count for
 /// fetched ones. The look-up's threads and the store thread call it; the mutex holds only the counts.
 final class PlaceholderJudge: Sendable {
-
   private let sightings: Mutex<DuplicateIndex>
 
   /// Creates a judge that rejects images from the `threshold`th URL on.

@@ -2,12 +2,10 @@ import ImageCaching
 import ImageCoding
 import Base
 
-/// The properties of a verified body.
 struct VerifiedImage: Sendable {
   var image: ImageProperties
   var proof: ProofDepth = .none
   var contentTypeMatch: ContentTypeMatch
-  /// Warnings, including the decoder's.
   var warnings: [String] = []
   /// Whether the decoder warned.
   var hasDecoderWarnings = false
