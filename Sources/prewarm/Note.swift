@@ -16,10 +16,7 @@ struct CommandError: Error, CustomStringConvertible {
   let status: ExitStatus
   let description: String
 
-  init(_ status: ExitStatus, _ description: String) {
-    self.status = status
-    self.description = description
-  }
+  init(_ status: ExitStatus, _ description: String) { (self.status, self.description) = (status, description) }
 }
 
 extension CommandError {

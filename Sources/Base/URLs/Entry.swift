@@ -229,11 +229,7 @@ package final class EntryNote: Sendable {
     modified: Timestamp? = nil
   ) {
     self.id = id
-    self.origin = origin
-    self.pages = pages
-    self.expectation = expectation
-    self.claims = claims
-    self.modified = modified
+    (self.origin, self.pages, self.expectation, self.claims, self.modified) = (origin, pages, expectation, claims, modified)
   }
 
   /// The same with a number of pages.
@@ -249,10 +245,7 @@ package struct PageOrigin: Sendable, Hashable {
   /// The name of the attribute, relation, metadata property or CSS property, such as `srcset`, `icon`, `og:image` or `background`.
   package var attribute: String
 
-  package init(element: String, attribute: String) {
-    self.element = element
-    self.attribute = attribute
-  }
+  package init(element: String, attribute: String) { (self.element, self.attribute) = (element, attribute) }
 }
 
 extension EntryBatch {
@@ -274,10 +267,7 @@ package struct RequestVariant: Sendable, Hashable {
   /// The server that is used instead of the one in the URL, without `#`; nil for the URL's own.
   package var edge: String?
 
-  package init(name: String? = nil, edge: String? = nil) {
-    self.name = name
-    self.edge = edge
-  }
+  package init(name: String? = nil, edge: String? = nil) { (self.name, self.edge) = (name, edge) }
 
   package static let plain = RequestVariant()
 

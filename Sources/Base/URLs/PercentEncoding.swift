@@ -75,10 +75,7 @@ struct ByteSet {
     self.init(low: low, high: high)
   }
 
-  private init(low: UInt64, high: UInt64) {
-    self.low = low
-    self.high = high
-  }
+  private init(low: UInt64, high: UInt64) { (self.low, self.high) = (low, high) }
 
   @inline(__always)
   func contains(_ byte: UInt8) -> Bool {

@@ -194,8 +194,5 @@ public struct InvalidURL: Error, Sendable, Hashable {
   /// One sentence that quotes nothing of the text and so contains no secrets.
   public let message: String
 
-  init(_ reason: Reason, _ message: String) {
-    self.reason = reason
-    self.message = message
-  }
+  init(_ reason: Reason, _ message: String) { (self.reason, self.message) = (reason, message) }
 }

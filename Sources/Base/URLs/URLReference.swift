@@ -54,10 +54,7 @@ struct URLReference {
     }
   }
 
-  private init(kind: Kind, start: Int) {
-    self.kind = kind
-    self.start = start
-  }
+  private init(kind: Kind, start: Int) { (self.kind, self.start) = (kind, start) }
 
   /// The offset of the colon after a scheme; nil if there is none.
   static func schemeEnd(of text: UnsafeRawBufferPointer) -> Int? {

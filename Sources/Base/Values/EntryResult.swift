@@ -172,10 +172,7 @@ public struct Checksum: Sendable, Hashable {
   /// The lower 64 bits.
   public var low: UInt64
 
-  public init(high: UInt64, low: UInt64) {
-    self.high = high
-    self.low = low
-  }
+  public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 }
 
 /// The priority class of a request: higher classes start first; order is kept within a class.

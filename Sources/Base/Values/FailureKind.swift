@@ -40,10 +40,7 @@ public struct ImageFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String { message }
 
   public init(_ kind: FailureKind, status: Int? = nil, isTransient: Bool = false, message: String) {
-    self.kind = kind
-    self.status = status
-    self.isTransient = isTransient
-    self.message = message
+    (self.kind, self.status, self.isTransient, self.message) = (kind, status, isTransient, message)
   }
 
   /// A failure with that reason, worded for users of the library.

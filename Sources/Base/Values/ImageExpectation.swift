@@ -15,11 +15,7 @@ package struct ImageExpectation: Sendable, Hashable {
     bytes: UInt64? = nil,
     format: ImageFormat? = nil
   ) {
-    self.sha256 = sha256
-    self.width = width
-    self.height = height
-    self.bytes = bytes
-    self.format = format
+    (self.sha256, self.width, self.height, self.bytes, self.format) = (sha256, width, height, bytes, format)
   }
 
   package var isEmpty: Bool { sha256 == nil && width == nil && height == nil && bytes == nil && format == nil }

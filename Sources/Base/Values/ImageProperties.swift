@@ -60,10 +60,7 @@ public struct ImageMetadata: Sendable, Hashable {
 
   /// Creates metadata, by default of a file that has none.
   public init(hasProfile: Bool = false, orientation: UInt8 = 1, hasPosition: Bool = false, dpi: UInt16 = 0) {
-    self.hasProfile = hasProfile
-    self.orientation = orientation
-    self.hasPosition = hasPosition
-    self.dpi = dpi
+    (self.hasProfile, self.orientation, self.hasPosition, self.dpi) = (hasProfile, orientation, hasPosition, dpi)
   }
 }
 
@@ -76,8 +73,7 @@ public struct PixelBuffer: Sendable, Equatable {
   /// Creates a buffer over `bytes`; traps if their count isn't `size.width * size.height * 4`.
   public init(size: ImageSize, bytes: [UInt8]) {
     trap(unless: bytes.count == size.pixels * 4, "a pixel buffer of \(size.width)x\(size.height) needs \(size.pixels * 4) bytes")
-    self.size = size
-    self.bytes = bytes
+    (self.size, self.bytes) = (size, bytes)
   }
 }
 
@@ -86,10 +82,7 @@ public struct ImageSize: Sendable, Hashable {
   public var width: Int
   public var height: Int
 
-  public init(width: Int, height: Int) {
-    self.width = width
-    self.height = height
-  }
+  public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 
   /// Width × height; `Int.max` if the product overflows.
   public var pixels: Int {

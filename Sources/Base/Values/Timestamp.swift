@@ -61,8 +61,7 @@ public struct TimeSource: Sendable {
   public init(wall: @escaping @Sendable () -> Timestamp) { self.init(monotonic: Self.system.monotonic, wall: wall) }
 
   package init(monotonic: @escaping @Sendable () -> MonotonicInstant, wall: @escaping @Sendable () -> Timestamp) {
-    self.monotonic = monotonic
-    self.wall = wall
+    (self.monotonic, self.wall) = (monotonic, wall)
   }
 
   /// `CLOCK_MONOTONIC` and `CLOCK_REALTIME`.
@@ -113,10 +112,7 @@ public struct Backoff: Sendable, Hashable {
   /// The longest wait before any retry.
   public var maximum: Duration
 
-  public init(initial: Duration, maximum: Duration) {
-    self.initial = initial
-    self.maximum = maximum
-  }
+  public init(initial: Duration, maximum: Duration) { (self.initial, self.maximum) = (initial, maximum) }
 
   /// The longest wait before retry `retry`, counted from 0.
   public func limit(beforeRetry retry: Int) -> Duration {

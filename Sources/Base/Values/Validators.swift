@@ -21,9 +21,7 @@ public struct Freshness: Sendable, Hashable {
   ) {
     self.lifetime = lifetime
     self.isStorable = isStorable
-    self.mustRevalidate = mustRevalidate
-    self.isImmutable = isImmutable
-    self.staleWhileRevalidate = staleWhileRevalidate
+    (self.mustRevalidate, self.isImmutable, self.staleWhileRevalidate) = (mustRevalidate, isImmutable, staleWhileRevalidate)
   }
 }
 
@@ -34,10 +32,7 @@ public struct Validators: Sendable, Hashable {
   /// The `Last-Modified` header as sent.
   public var lastModified: String?
 
-  public init(etag: String? = nil, lastModified: String? = nil) {
-    self.etag = etag
-    self.lastModified = lastModified
-  }
+  public init(etag: String? = nil, lastModified: String? = nil) { (self.etag, self.lastModified) = (etag, lastModified) }
 
   /// Whether a conditional request is impossible.
   public var isEmpty: Bool { etag == nil && lastModified == nil }

@@ -67,9 +67,7 @@ extension Job {
     package var listsSuccesses: Bool
 
     package init(format: ReportFormat = .text, destination: Destination = .standardOutput, listsSuccesses: Bool = false) {
-      self.format = format
-      self.destination = destination
-      self.listsSuccesses = listsSuccesses
+      (self.format, self.destination, self.listsSuccesses) = (format, destination, listsSuccesses)
     }
   }
 }
@@ -93,10 +91,7 @@ package struct JobPath: Sendable, Hashable {
   /// The absolute path of the folder: the job file's, or the current one for paths of the command line.
   package var folder: String
 
-  package init(_ written: String, in folder: String) {
-    self.written = written
-    self.folder = folder
-  }
+  package init(_ written: String, in folder: String) { (self.written, self.folder) = (written, folder) }
 
   /// Why a path that something is written to is wrong, with what to do: it is a URL; nil if it isn't.
   package static func remoteTarget(_ path: String) -> String? {

@@ -84,7 +84,7 @@ package enum JobFile {
     let merge = JobOverrideMerge(JobOverride.defaults(in: environment) + overrides, over: root)
     let errors = JobFileErrorList(options: merge.options, root: root)
     for problem in merge.problems { errors.add(problem.message, at: problem.location) }
-    var reader = JobReader(environment: environment, folder: folder, isOfCommandLine: file == nil, errors: errors)
+    var reader = JobReader(environment: environment, folder: folder, errors: errors, isOfCommandLine: file == nil)
     reader.read(merge.root)
     var (job, found) = (reader.job, errors.sorted)
     job.file = file

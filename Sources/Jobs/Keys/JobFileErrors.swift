@@ -73,10 +73,7 @@ final class JobFileErrorList {
   private let root: YAMLNode
   private var found: [(order: Int, position: SourcePosition, error: JobFileError)] = []
 
-  init(options: [SourceText], root: YAMLNode) {
-    self.options = options
-    self.root = root
-  }
+  init(options: [SourceText], root: YAMLNode) { (self.options, self.root) = (options, root) }
 
   /// The errors of the job file by location, then those of options; an error repeated by an alias is listed once.
   var sorted: [JobFileError] {

@@ -18,10 +18,7 @@ package struct JobOverride: Sendable {
   private(set) var removes = false
 
   package init(path: String, value: String, origin: String, appends: Bool = false) {
-    self.path = path
-    self.value = value
-    self.origin = origin
-    self.appends = appends
+    (self.path, self.value, self.origin, self.appends) = (path, value, origin, appends)
     typed = appends ? nil : value
   }
 

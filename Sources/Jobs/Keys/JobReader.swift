@@ -14,10 +14,6 @@ struct JobReader {
   /// The nodes of the values given, by path; items of lists have numbers, as in `manifests[0].path`.
   private(set) var given: [String: YAMLNode] = [:]
 
-  init(environment: [String: String], folder: String, isOfCommandLine: Bool, errors: JobFileErrorList) {
-    (self.environment, self.folder, self.isOfCommandLine, self.errors) = (environment, folder, isOfCommandLine, errors)
-  }
-
   mutating func read(_ root: YAMLNode) {
     section(root, at: "", "")
     checkAll()

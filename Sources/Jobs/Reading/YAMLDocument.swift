@@ -45,11 +45,6 @@ private struct TreeBuilder {
   let limits: YAMLLimits
   var count = 0
 
-  init(source: SourceText, limits: YAMLLimits) {
-    self.source = source
-    self.limits = limits
-  }
-
   mutating func node(_ node: yaml_node_t, in document: inout yaml_document_t, depth: Int) throws(YAMLError) -> YAMLNode {
     let start = SourcePosition(node.start_mark)
     count += 1

@@ -14,9 +14,7 @@ struct YAMLNode: Sendable {
   var location: YAMLLocation
 
   init(_ content: Content, tag: String? = nil, location: YAMLLocation) {
-    self.content = content
-    self.tag = tag
-    self.location = location
+    (self.content, self.tag, self.location) = (content, tag, location)
   }
 
   var scalar: YAMLScalar? {
@@ -39,10 +37,7 @@ struct YAMLScalar: Sendable, Hashable {
   /// Whether it was written without quotes and not as a block, so that `5` may be a number and `~` null.
   var isPlain: Bool
 
-  init(_ text: String, isPlain: Bool) {
-    self.text = text
-    self.isPlain = isPlain
-  }
+  init(_ text: String, isPlain: Bool) { (self.text, self.isPlain) = (text, isPlain) }
 
   /// Whether it means no value: empty, `~` or `null`, without quotes (YAML 1.1, the null type).
   var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }

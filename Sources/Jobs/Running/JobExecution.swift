@@ -11,9 +11,7 @@ import Reports
 /// It stores nothing per entry; the entry comes back with its result.
 final class JobExecution: PrefetchDelegate {
   private let prepared: PreparedJob
-  private let manager: ImageManager
-  private let control: RunControl
-  private let time: TimeSource
+  private let runner: JobRunner
   private let start: MonotonicInstant
   private let waitsBefore: BottleneckTimes
   /// Decides which URLs are the same image.
@@ -37,26 +35,16 @@ final class JobExecution: PrefetchDelegate {
   private var peakMemoryBytes: UInt64 = 0
 
   private var job: Job { prepared.job }
+  private var manager: ImageManager { runner.manager }
   private var reader: any EntrySource { prepared.manifests.source }
-  private var elapsed: Duration { time.monotonic().since(start) }
+  private var elapsed: Duration { runner.time.monotonic().since(start) }
 
   /// Starts an execution: from now on the manager's downloader uses the limits of the job.
   ///
-  /// - Parameters:
-  ///   - memory: the memory layer; nil if the job has none.
-  ///   - onMiss: receives what a dry run would fetch; nil if it isn't one.
-  init(
-    _ prepared: PreparedJob,
-    over manager: ImageManager,
-    version: String,
-    _ control: RunControl,
-    _ time: TimeSource,
-    memory: ImageMemory?,
-    progress: (any JobProgress)?,
-    onMiss: ((UnsafeRawBufferPointer) -> Void)?
-  ) {
-    (self.prepared, self.manager, self.control, self.time, self.progress) = (prepared, manager, control, time, progress)
-    let job = prepared.job
+  /// - Parameter onMiss: receives what a dry run would fetch; nil if it isn't one.
+  init(_ prepared: PreparedJob, by runner: JobRunner, progress: (any JobProgress)?, onMiss: ((UnsafeRawBufferPointer) -> Void)?) {
+    (self.prepared, self.runner, self.progress) = (prepared, runner, progress)
+    let (job, manager) = (prepared.job, runner.manager)
     isDryRun = onMiss != nil
     // In mode `only`, nothing would be fetched.
     self.onMiss = job.cache.mode == .only ? nil : onMiss
@@ -64,18 +52,18 @@ final class JobExecution: PrefetchDelegate {
     var files = OpenFileBudget()
     sheet = onMiss == nil ? job.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
     files.reserved = sheet?.openFiles ?? 0
-    let startedAt = time.wall()
-    start = time.monotonic()
+    let startedAt = runner.time.wall()
+    start = runner.time.monotonic()
     meter = ProgressMeter(jobName: job.identity.title, start: start)
     var options = job.loadOptions(isDryRun: isDryRun)
-    (options.readOnly, options.memory) = (prepared.readOnlyCaches, memory)
+    (options.readOnly, options.memory) = (prepared.readOnlyCaches, job.cache.memory.map(runner.memoryLayer))
     (options.coders, options.observer) = (manager.configuration.coders, sheet)
     context = LoadContext(cache: prepared.cache, download: job.downloadOptions, options: options, startedAt: startedAt)
     if let warning = files.warning(concurrency: job.prefetch.limits.concurrency) { context.recordWarning(warning) }
     let requestVariants = job.requestVariants
     variants = requestVariants.count
     report = RunReport(
-      version: version,
+      version: runner.version,
       job: job.identity,
       words: .job(file: job.file),
       variants: requestVariants,
@@ -103,19 +91,17 @@ final class JobExecution: PrefetchDelegate {
   }
 
   /// Loads all entries until the control stops it, and returns the report.
-  ///
-  /// - Parameter pictureClock: measures the time for pictures.
-  func run(pictureClock: () -> MonotonicInstant) -> FinishedReport {
+  func run() -> FinishedReport {
     let summary = prepared.manifests.fetching(with: manager.downloader) {
-      let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: time)
-      let summary = control.running(prefetch) { prefetch.run(self) }
+      let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: runner.time)
+      let summary = runner.control.running(prefetch) { prefetch.run(self) }
       context.endLookUps()
       sampleMemory()
       return summary
     }
     progress?.end()
     var end = RunEnd(finishedAt: context.startedAt, duration: .zero)
-    end.interruption = control.interruption
+    end.interruption = runner.control.interruption
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !hasEntries && !reader.othersHaveEntries
@@ -138,12 +124,12 @@ final class JobExecution: PrefetchDelegate {
     }
     end.warnings = prepared.reports.warnings + prepared.manifests.warnings + context.warnings
     prepared.reports.flushJournals(of: report, &end)
-    end.finishedAt = time.wall()
+    end.finishedAt = runner.time.wall()
     end.duration = elapsed
     var finished = report.finish(end, failOn: job.appliedLimits)
     if let sheet {
       let isInterrupted = end.interruption != nil
-      finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: pictureClock)
+      finished.thumbnails = sheet.finish(finished.placeholders, isInterrupted: isInterrupted, clock: runner.pictureClock)
     }
     finished.requests = job.reportedRequests
     finished.job.shard?.list = reader.listFingerprint.map { ReportedList(entries: $0.entries, fingerprint: $0.sum) }
@@ -211,7 +197,7 @@ extension JobExecution {
     if completion.leftBlacklist { blacklistRemoved += 1 }
     network.note(completion.result)
     // This machine can't store images or reach hosts, so going on is pointless.
-    if completion.result.failure?.kind == .cacheWrite || network.isCertain { control.endRun() }
+    if completion.result.failure?.kind == .cacheWrite || network.isCertain { runner.control.endRun() }
     if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
     record(expected(blamed(completion.result), of: entry), of: entry)
   }
@@ -241,7 +227,7 @@ extension JobExecution {
 
   func progressed() {
     report.sample(elapsed: elapsed)
-    let now = time.monotonic()
+    let now = runner.time.monotonic()
     guard meter.isDue(now: now) else { return }
     sampleMemory()
     progress?.show(

@@ -49,8 +49,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
   init(_ options: DownloadOptions, spoolDirectory: String, copies: ListCopies? = nil) {
     self.options = PreparedOptions(options)
     optionsForOtherOrigins = PreparedOptions(options.forOtherOrigin)
-    self.spoolDirectory = spoolDirectory
-    self.copies = copies
+    (self.spoolDirectory, self.copies) = (spoolDirectory, copies)
   }
 
   /// Sets the downloader; must be called once, before the first ``fetch(_:isOwnOrigin:)``.
@@ -194,8 +193,7 @@ final class SpooledFetch: ListFetch, Sendable {
   /// `onCancel` cancels the transfer. Throws if the system has no descriptor left.
   init(spoolDirectory: String, onCancel: @escaping @Sendable () -> Void) throws(ThreadError) {
     ending = try WakeEvent()
-    self.spoolDirectory = spoolDirectory
-    self.onCancel = onCancel
+    (self.spoolDirectory, self.onCancel) = (spoolDirectory, onCancel)
   }
 
   /// Becomes readable when there is an outcome.

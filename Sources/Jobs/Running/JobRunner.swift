@@ -6,10 +6,10 @@ import Synchronization
 
 /// Runs prepared jobs, one after another, over one shared manager.
 package final class JobRunner {
-  private let manager: ImageManager
-  private let version: String
-  private let control: RunControl
-  private let time: TimeSource
+  let manager: ImageManager
+  let version: String
+  let control: RunControl
+  let time: TimeSource
   var pictureClock: () -> MonotonicInstant = ContactSheet.processorTime
   /// The memory layers of earlier jobs: jobs with the same limits share one.
   private var memories: [Job.Cache.Memory: ImageMemory] = [:]
@@ -20,10 +20,7 @@ package final class JobRunner {
   /// - version: prewarm's version, for reports.
   /// - control: stops the run from any thread.
   package init(manager: ImageManager, version: String, control: RunControl, time: TimeSource = .system) {
-    self.manager = manager
-    self.version = version
-    self.control = control
-    self.time = time
+    (self.manager, self.version, self.control, self.time) = (manager, version, control, time)
   }
 
   /// Runs a job to its end and returns its report. Reports that grow during the run are then complete; others aren't
@@ -36,20 +33,10 @@ package final class JobRunner {
     progress: (any JobProgress)? = nil,
     onMiss: ((UnsafeRawBufferPointer) -> Void)? = nil
   ) -> FinishedReport {
-    let execution = JobExecution(
-      prepared,
-      over: manager,
-      version: version,
-      control,
-      time,
-      memory: prepared.job.cache.memory.map(memoryLayer),
-      progress: progress,
-      onMiss: onMiss
-    )
-    return execution.run(pictureClock: pictureClock)
+    JobExecution(prepared, by: self, progress: progress, onMiss: onMiss).run()
   }
 
-  private func memoryLayer(_ limits: Job.Cache.Memory) -> ImageMemory {
+  func memoryLayer(_ limits: Job.Cache.Memory) -> ImageMemory {
     if let known = memories[limits] { return known }
     let memory = ImageMemory(maxCost: limits.maxCost, maxCount: limits.maxCount)
     memories[limits] = memory

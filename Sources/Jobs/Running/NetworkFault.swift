@@ -59,28 +59,16 @@ struct NetworkFault {
 
   /// Whether there is a route to hosts elsewhere. Connecting a datagram socket looks the route up, and sends nothing.
   private static var hasRoute: Bool {
-    // RFC 5737 and RFC 3849: addresses for documentation, which only a default route leads to.
-    leadsSomewhere(AF_INET) { address in
-      var target = sockaddr_in()
-      (target.sin_family, target.sin_port) = (sa_family_t(AF_INET), in_port_t(9).bigEndian)
-      inet_pton(AF_INET, "192.0.2.1", &target.sin_addr)
-      return withUnsafeBytes(of: &target, address)
-    }
-      || leadsSomewhere(AF_INET6) { address in
-        var target = sockaddr_in6()
-        (target.sin6_family, target.sin6_port) = (sa_family_t(AF_INET6), in_port_t(9).bigEndian)
-        inet_pton(AF_INET6, "2001:db8::1", &target.sin6_addr)
-        return withUnsafeBytes(of: &target, address)
-      }
-  }
-
-  private static func leadsSomewhere(_ family: Int32, _ withTarget: ((UnsafeRawBufferPointer) -> Bool) -> Bool) -> Bool {
-    let descriptor = socket(family, Int32(SOCK_DGRAM.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return withTarget { bytes in
-      let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-      return connect(descriptor, address, socklen_t(bytes.count)) == 0
+    // RFC 5737 and RFC 3849: addresses for documentation, which only a default route leads to; 9 is the port that discards.
+    ["192.0.2.1", "2001:db8::1"].contains { address in
+      var (hints, list): (addrinfo, UnsafeMutablePointer<addrinfo>?) = (addrinfo(), nil)
+      (hints.ai_flags, hints.ai_socktype) = (AI_NUMERICHOST, Int32(SOCK_DGRAM.rawValue))
+      guard getaddrinfo(address, "9", &hints, &list) == 0, let found = list?.pointee else { return false }
+      defer { freeaddrinfo(list) }
+      let descriptor = socket(found.ai_family, found.ai_socktype, 0)
+      guard descriptor >= 0 else { return false }
+      defer { close(descriptor) }
+      return connect(descriptor, found.ai_addr, found.ai_addrlen) == 0
     }
   }
 }

@@ -13,7 +13,7 @@ package final class PreparedJob {
   let cache: ImageCache?
   let readOnlyCaches: [ReadOnlyCache]
   let manifests: JobLists
-  let reports: JobReports
+  package let reports: JobReports
   private let lock: RunLock?
 
   /// Opens the job's cache, lists and reports without network access: lists with a URL are fetched when the job
@@ -90,13 +90,8 @@ package final class PreparedJob {
       + readOnlyCaches.indices.map { "read-only cache \(job.cache.readOnly[$0].absolute)" } + reports.notes
   }
 
-  /// Warnings that don't prevent a run, one sentence each; the report has them, too.
-  package var warnings: [String] { reports.warnings }
-
   /// How many pages of sitemaps the run has read, one sentence each.
   package var pageNotes: [String] { manifests.source.notes }
-
-  package func writeReports(_ report: FinishedReport) -> [ReportError] { reports.write(report) }
 }
 
 extension Job.Request.TLSFiles {

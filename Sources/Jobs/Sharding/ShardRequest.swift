@@ -41,10 +41,7 @@ package struct ShardNumber: Sendable, Hashable {
   /// The number of shards, 1 to ``Shard/maximumCount``.
   package let count: Int
 
-  init(index: Int, count: Int) {
-    self.index = index
-    self.count = count
-  }
+  init(index: Int, count: Int) { (self.index, self.count) = (index, count) }
 
   /// The shard of a plan with that number, or for `auto` that of this task of an array; nil for a task beyond the last shard.
   package init?(_ text: String, ofPlan count: Int, environment: [String: String]) throws(ShardError) {

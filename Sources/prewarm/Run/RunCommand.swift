@@ -168,7 +168,7 @@ struct JobsRun {
       } catch {
         throw CommandError(error, of: job)
       }
-      if !isDryRun { prepared.last?.warnings.forEach { Note.error("\(job.name): \($0)") } }
+      if !isDryRun { prepared.last?.reports.warnings.forEach { Note.error("\(job.name): \($0)") } }
       if display.isVerbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
     }
     return prepared
@@ -189,7 +189,7 @@ struct JobsRun {
       for reason in report.verdict.reasons { Note.plain("\(report.job.name): \(reason)") }
     }
     if let finish { return try finish(prepared, report) }
-    for error in prepared.writeReports(report) {
+    for error in prepared.reports.write(report) {
       Note.error("\(error)")
       status = max(status, .couldNotFinish)
     }

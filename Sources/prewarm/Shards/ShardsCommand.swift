@@ -209,7 +209,7 @@ extension ShardsCommand {
         Note.error("\(report.job.title) isn't done: it \(problem); run it again")
         return max(report.exitStatus, .couldNotFinish)
       }
-      let errors = prepared.writeReports(report)
+      let errors = prepared.reports.write(report)
       for error in errors { Note.error("\(error)") }
       return errors.isEmpty ? .withinLimits : .couldNotFinish
     }

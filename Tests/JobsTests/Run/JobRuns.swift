@@ -52,7 +52,7 @@ struct JobRuns {
     let manager = try ImageManager(configuration)
     defer { manager.shutDown() }
     let report = JobRunner(manager: manager, version: "0", control: RunControl()).run(prepared)
-    for error in prepared.writeReports(report) { throw error }
+    for error in prepared.reports.write(report) { throw error }
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     let rows = try (folder.read("rows.jsonl") ?? []).split(separator: UInt8(ascii: "\n")).map {
