@@ -13,11 +13,9 @@ package enum ContentTypeMatch: UInt8, Sendable {
 }
 
 extension ContentTypeMatch {
-  /// Compares a declared `Content-Type` with the format of the bytes.
-  ///
-  /// Case and parameters (`; charset=…`) are ignored (RFC 9110, section 8.3.1). If several types are joined by commas, as in
-  /// repeated headers, the last valid one counts, but not `*/*` (Fetch, "extract a MIME type"). A type that is nil or only white
-  /// space is ``absent``.
+  /// Compares a declared `Content-Type` with the format of the bytes. Case and parameters are ignored (RFC 9110, section 8.3.1).
+  /// Of several types, joined by commas as in repeated headers, the last valid one counts, but not `*/*` (Fetch, "extract a MIME
+  /// type").
   package init(declared: String?, format: ImageFormat) {
     if declared == format.mediaType {
       self = .exact

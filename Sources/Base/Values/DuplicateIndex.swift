@@ -36,13 +36,11 @@ package struct DuplicateIndex: Sendable {
   private var furtherURLs: HashSet
   private var firstURLs: FirstURLs?
 
-  /// Creates an empty index.
+  /// Creates an index in which a body counts as a placeholder from `threshold` URLs of a host on; ``firstURL(of:)`` works if it
+  /// `keepsURLs`.
   ///
-  /// - Parameters:
-  ///   - threshold: the number of URLs of a host from which a body counts as a placeholder.
-  ///   - keepsURLs: whether ``firstURL(of:)`` will be used.
-  ///   - maximumSlots: the maximum number of slots, and of hashes of further URLs; must be a power of two, or it traps. At most
-  ///     three quarters are used.
+  /// - Parameter maximumSlots: the maximum number of slots, of which three quarters are used, and of hashes of further URLs;
+  ///   traps unless it is a power of two.
   package init(threshold: Int = Self.placeholderURLs, keepsURLs: Bool = true, maximumSlots: Int = 1 << 20) {
     trap(unless: threshold > 1, "a placeholder threshold of \(threshold); use 2 or more")
     trap(unless: maximumSlots > 0 && maximumSlots & (maximumSlots - 1) == 0, "\(maximumSlots) slots; use a power of two")
@@ -55,7 +53,6 @@ package struct DuplicateIndex: Sendable {
   /// Records that a URL of a host returned a body.
   ///
   /// - Parameters:
-  ///   - body: the hash of its bytes.
   ///   - url: the ``hash(_:)`` of the URL; equal for all that the caller considers the same URL.
   ///   - host: a number or hash that identifies the host.
   ///   - shown: the URL as it may be displayed.

@@ -11,11 +11,10 @@ struct MarkupSniff {
   /// Whether the bytes end before the first element or the document type, so that more may change the kind.
   private(set) var isUndecided = false
 
-  /// Examines the first bytes, at most ``ImageFormat/markupPrefixLength``: of text in UTF-8, another superset of ASCII or UTF-16, or
-  /// inflated if they begin with gzip's signature.
-  ///
-  /// It skips a byte order mark, white space, the XML declaration, processing instructions and comments, then examines the document
-  /// type or the first tag. The tags of HTML are those that the WHATWG's MIME Sniffing standard lists in section 7.1.
+  /// Examines the first bytes, at most ``ImageFormat/markupPrefixLength``: of text in UTF-8, another superset of ASCII or UTF-16,
+  /// or inflated if they begin with gzip's signature. It skips a byte order mark, white space, the XML declaration, processing
+  /// instructions and comments, then examines the document type or the first tag. HTML's tags are those of the WHATWG's MIME
+  /// Sniffing standard, section 7.1.
   init(_ prefix: UnsafeRawBufferPointer) {
     var length = ImageFormat.textPrefixLength
     while true {

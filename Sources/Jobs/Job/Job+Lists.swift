@@ -36,8 +36,7 @@ extension Job {
 
     package init(_ entries: [URLList.InlineEntry]) { list = URLList(.inline(entries), name: "urls") }
 
-    /// Creates the list that a command line names: a path or a glob, relative to the current folder, or `-` for
-    /// standard input.
+    /// Creates the list that a command line names: a path or a glob, relative to the current folder, or `-` for standard input.
     package init(named name: String) { self.init(JobPath(name, in: currentFolder())) }
 
     /// Whether its entries come from standard input, which can be read only once.

@@ -119,15 +119,11 @@ package struct JobPath: Sendable, Hashable {
 }
 
 extension Job {
-  /// Returns the job as one of its shards runs it: with the shard's entries, and slower if shards that run at the same time request
-  /// the same hosts.
+  /// Returns the job as one of its shards runs it: with the shard's entries, and slower if `atOnce` shards, by default all,
+  /// request the same hosts at the same time.
   ///
-  /// Rates are divided by the number of shards at once: `rate` always, `per-host-rate` if shards are divided by URL. If they
-  /// are divided by host, all requests to a host come from one shard.
-  ///
-  /// - Parameters:
-  ///   - rule: the key that divides entries; nil: that of the job.
-  ///   - atOnce: how many shards run at the same time; nil: all.
+  /// Rates are divided by that number: `rate` always, `per-host-rate` if shards are divided by URL. By host, all requests to a
+  /// host come from one shard.
   package func sharded(_ number: ShardNumber, by rule: Shard.Rule? = nil, atOnce: Int? = nil) -> Job {
     var job = self
     let (rule, atOnce) = (rule ?? shardBy, Double(min(atOnce ?? number.count, number.count)))
@@ -153,11 +149,10 @@ extension ReportedShard {
 }
 
 extension Job {
-  /// 32 hexadecimal digits computed from the keys that determine the job's entries and their verdicts, which
-  /// ``JobKeys`` marks.
+  /// 32 hexadecimal digits of the keys that determine the job's entries and their verdicts, which ``JobKeys`` marks.
   ///
-  /// They are the same on every machine: only the file's name of an absolute path counts, but all of a relative one.
-  /// The contents of lists don't count. Values of headers, users and passwords are omitted.
+  /// They are the same on every machine: of an absolute path only the file's name counts. The contents of lists don't count, nor
+  /// do values of headers, users and passwords.
   var digest: String {
     var text: [UInt8] = []
     // With its length, so that different values can't produce the same bytes.

@@ -5,14 +5,9 @@ internal import ImageManaging
 
 /// Reads job files: parses YAML, merges the overrides of the command line, checks every key and makes a ``Job``.
 package enum JobFile {
-  /// Reads and checks the job file at `path`.
+  /// Reads and checks the job file at `path`; throws all errors, or only the syntax error that ends parsing.
   ///
-  /// Relative paths start at the file's folder; those in `overrides` start at the current folder.
-  ///
-  /// - Parameters:
-  ///   - overrides: the overrides of the command line, in order; later ones win.
-  ///   - environment: the values of `${NAME}`, and the defaults of some keys, such as PREWARM_CONCURRENCY.
-  /// - Throws: ``JobFileErrors`` with all errors, or only the syntax error that ends parsing.
+  /// Relative paths start at the file's folder; those in `overrides`, of which later ones win, at the current folder.
   package static func load(
     path: String,
     overrides: [JobOverride] = [],
@@ -39,10 +34,7 @@ package enum JobFile {
 
   /// Makes a job without a file, from lists, overrides and defaults.
   ///
-  /// - Parameters:
-  ///   - manifests: the job's manifests.
-  ///   - reading: overrides for all manifests, at paths such as `manifests.format`.
-  /// - Throws: ``JobFileErrors`` with all errors in `reading` and `overrides`, which may not name other manifests.
+  /// - Parameter reading: overrides for all lists, at paths such as `manifests.format`; `overrides` may not name other lists.
   package static func make(
     name: String,
     manifests: [Job.List],

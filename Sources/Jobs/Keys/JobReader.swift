@@ -19,11 +19,7 @@ struct JobReader {
     checkAll()
   }
 
-  /// Reads the keys of a section.
-  ///
-  /// - Parameters:
-  ///   - path: the path in the table of keys.
-  ///   - location: the path with numbers of items.
+  /// Reads the keys of a section; `location` is its path with numbers of items.
   private mutating func section(_ node: YAMLNode, at path: String, _ location: String) {
     let keys = JobKeys.bySection[path] ?? []
     guard let mapping = node.mapping else {

@@ -10,8 +10,7 @@ struct YAMLDocument: Sendable {
 
   /// Parses UTF-8 text that contains exactly one document; a byte order mark at its start is skipped.
   ///
-  /// - Parameter name: the name of the text in errors, such as a file's path.
-  /// - Throws: ``YAMLError`` for the first syntax error, a second document, no document, or an exceeded limit.
+  /// Throws for the first syntax error, a second document, no document, or an exceeded limit. Errors have the text's name.
   init(parsing bytes: some Collection<UInt8>, name: String, limits: YAMLLimits = YAMLLimits()) throws(YAMLError) {
     source = SourceText(name: name, bytes: bytes.prefix(limits.maximumBytes))
     let start = SourcePosition(line: 1, column: 1)

@@ -57,12 +57,11 @@ final class ContactSheet: ImageObserver {
   private let state: WaitableState<State>
   private let thread: WorkerThread?
 
-  /// An empty sheet.
+  /// An empty sheet, which uses at most a sixteenth of the files that this process may have open.
   ///
   /// - Parameters:
   ///   - findsPlaceholders: whether to look for images that a host returns for many URLs.
   ///   - findsHeavy: whether to look for images with many bytes for their pixels.
-  ///   - openFiles: how many files this process may have open; the sheet uses at most a sixteenth of them.
   init(_ maker: PictureMaker, findsPlaceholders: Bool, findsHeavy: Bool = false, openFiles: Int) {
     self.findsHeavy = findsHeavy
     countOfEach = min(Self.largestCount, max(1, openFiles / (16 * Thumbnail.Reason.allCases.count)))
@@ -140,11 +139,10 @@ final class ContactSheet: ImageObserver {
 
   // MARK: The end
 
-  /// Returns the pictures, and empties the sheet.
+  /// Returns the pictures, and empties the sheet; of an interrupted run, which has less time, waiting images get none.
   ///
   /// - Parameters:
   ///   - placeholders: those of the report; each gets one picture, with the URL in the report.
-  ///   - isInterrupted: whether the run was interrupted; then there is less time, and waiting images get no picture.
   ///   - clock: the processor time of this thread, so that a busy machine gets as many pictures as an idle one.
   func finish(_ placeholders: [Placeholder], isInterrupted: Bool, clock: () -> MonotonicInstant) -> [Thumbnail] {
     state.withLock(waking: .all) { state in

@@ -46,8 +46,7 @@ extension Job {
 }
 
 extension DownloadOptions {
-  /// Replaces all fields of that name by this one. `Accept` and `User-Agent` are also sent after redirects to other
-  /// hosts.
+  /// Replaces all fields of that name by this one. `Accept` and `User-Agent` are also sent after redirects to other hosts.
   fileprivate mutating func replace(_ header: HeaderField) {
     let name = header.name.lowercased()
     headers.removeAll { $0.name.lowercased() == name }

@@ -266,10 +266,8 @@ extension JobExecution {
 
 // MARK: The cache after the run
 extension JobExecution {
-  /// Brings the cache within its limits; expired images are evicted first.
-  ///
-  /// - Parameter isWhole: whether each image was requested successfully or is permanently bad. Otherwise expired images are kept as
-  ///   long as there is room, since an outage must not empty the cache.
+  /// Brings the cache within its limits; expired images are evicted first. Unless each image was requested successfully or is
+  /// permanently bad, they are kept as long as there is room, since an outage must not empty the cache.
   private func trim(isWhole: Bool) {
     guard let cache = prepared.writableCache else { return }
     do throws(CacheError) {
@@ -358,8 +356,7 @@ struct OpenFileBudget {
     self.limit = isKnown ? Int(clamping: limit.rlim_cur) : 1024
   }
 
-  /// The number of transfers that the limit allows. A quarter of the files is reserved for large bodies waiting for
-  /// their commit.
+  /// The number of transfers that the limit allows. A quarter of the files is reserved for large bodies waiting for their commit.
   var transfers: Int { max(1, (limit - limit / 4 - Self.fixed - reserved) / Self.perTransfer) }
 
   /// The warning for a job that wants more; nil if the limit suffices.

@@ -13,12 +13,10 @@ final class JobLists {
   private let copies: ListCopies?
   private let isOfCommandLine: Bool
 
-  /// Opens the lists of `job`; those with a URL are fetched when they are read.
+  /// Opens the lists of `job`; those with a URL are fetched when they are read, or throw unless it `makesRequests`.
   ///
   /// - Parameters:
-  /// - spoolDirectory: the folder for rows that aren't read in the order of the lists.
-  ///   - makesRequests: if false, a list with a URL throws.
-  ///   - now: the time from which `newer-than` counts.
+  ///   - spoolDirectory: the folder for rows that aren't read in the order of the lists.
   ///   - cache: keeps copies of fetched lists; nil: none are kept.
   init(_ job: Job, spoolDirectory: String, makesRequests: Bool, now: Timestamp, cache: ImageCache? = nil) throws(JobError) {
     isOfCommandLine = job.file == nil
@@ -93,8 +91,7 @@ extension Job {
 }
 
 extension EntrySource {
-  /// The absolute path of the file with the entries of a list, which is `jobFile` for inline ones; nil if they
-  /// aren't in a file.
+  /// The absolute path of the file with the entries of a list, which is `jobFile` for inline ones; nil if they aren't in a file.
   func file(ofManifest index: Int, jobFile: String?) -> String? {
     switch location(ofManifest: index) {
     case .file(let path): JobPath(path, in: "/").normalized

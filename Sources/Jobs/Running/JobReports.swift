@@ -11,12 +11,9 @@ package final class JobReports {
   let listedFailures: Int
   let writers: [any ReportWriter]
 
-  /// Reads the baseline, then opens the reports; existing files stay unchanged.
+  /// Reads the baseline, then opens the reports, unless it is a dry run; existing files stay unchanged.
   ///
-  /// - Parameters:
-  ///   - options: properties of the machine that reports need.
-  ///   - isDryRun: a dry run writes no report.
-  ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
+  /// - Parameter isStopped: polled while long files are read; true ends reading early, since the run will not start.
   package init(_ job: Job, options: ReportOptions, isDryRun: Bool = false, isStopped: () -> Bool) throws(JobError) {
     self.job = job
     let path = job.baseline

@@ -14,20 +14,15 @@ package final class JobRunner {
   /// The memory layers of earlier jobs: jobs with the same limits share one.
   private var memories: [Job.Cache.Memory: ImageMemory] = [:]
 
-  /// Creates a runner over `manager`, which may also be used for other loads.
-  ///
-  /// - Parameters:
-  /// - version: prewarm's version, for reports.
-  /// - control: stops the run from any thread.
+  /// Creates a runner over `manager`, which may also be used for other loads; reports name the version.
   package init(manager: ImageManager, version: String, control: RunControl, time: TimeSource = .system) {
     (self.manager, self.version, self.control, self.time) = (manager, version, control, time)
   }
 
-  /// Runs a job to its end and returns its report. Reports that grow during the run are then complete; others aren't
-  /// written yet.
+  /// Runs a job to its end and returns its report. Reports that grow during the run are then complete; others aren't written yet.
   ///
-  /// - Parameter onMiss: for a dry run: called with the URL of every entry that would be fetched, once for each variant
-  ///   and edge; nothing is fetched.
+  /// - Parameter onMiss: makes it a dry run: called with the URL of every entry that would be fetched, once for each variant and
+  ///   edge.
   package func run(
     _ prepared: PreparedJob,
     progress: (any JobProgress)? = nil,

@@ -130,12 +130,8 @@ package func removeListCopies(of cache: ImageCache) { ListCopies(in: cache).remo
 /// A whole copy of a list in a file: lines with what its response said, and the list.
 ///
 /// ```
-/// prewarm-list-1
-/// SHA-256 of all that follows
-/// ETag
-/// Last-Modified
-/// Content-Type
-/// the URL that responded, if it isn't the requested one
+/// prewarm-list-1 SHA-256 of all that follows ETag Last-Modified Content-Type the URL that responded, if it isn't the requested
+/// one
 ///
 /// the list
 /// ```

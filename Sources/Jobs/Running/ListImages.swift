@@ -24,10 +24,8 @@ package final class ListImages: Sequence, IteratorProtocol {
   /// The reason why reading the lists failed; nil if it didn't.
   package private(set) var failure: JobError?
 
-  /// Opens the lists of `job` for an import from a flat folder into `cache`.
-  ///
-  /// Throws if one can't be read or must be fetched, or if the job has more than one variant or edge, since a file
-  /// doesn't show which one it belongs to.
+  /// Opens the lists of `job` for an import from a flat folder into `cache`. Throws if one can't be read or must be fetched, or
+  /// if the job has more than one variant or edge, since a file doesn't show which one it belongs to.
   package init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let variants = job.loadVariants
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
@@ -38,10 +36,9 @@ package final class ListImages: Sequence, IteratorProtocol {
     isExport = false
   }
 
-  /// Opens the lists of `job` for an export from `cache`: for each entry, the images that runs of the job store,
-  /// one for each variant and edge, and their transformed versions.
-  ///
-  /// Manifests with a URL are fetched, within ``fetching(with:_:)``. Throws if a manifest can't be read.
+  /// Opens the lists of `job` for an export from `cache`: for each entry, the images that runs of the job store, one for each
+  /// variant and edge, and their transformed versions. Lists with a URL are fetched, within ``fetching(with:_:)``. Throws if a
+  /// list can't be read.
   package init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
     manifests = try JobLists(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)

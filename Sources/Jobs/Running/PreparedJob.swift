@@ -16,16 +16,13 @@ package final class PreparedJob {
   package let reports: JobReports
   private let lock: RunLock?
 
-  /// Opens the job's cache, lists and reports without network access: lists with a URL are fetched when the job
-  /// runs. If another process runs the same lists over this cache, it waits for it first.
+  /// Opens the job's cache, lists and reports without network access: lists with a URL are fetched when the job runs, and throw
+  /// with cache mode `only`. If another process runs the same lists over this cache, it waits for it first.
   ///
   /// - Parameters:
-  /// - reportOptions: properties of the machine that reports need.
-  ///   - isDryRun: a dry run opens no report, and the cache read-only, if there is one; lists with a URL are still
-  /// fetched. With cache mode `only`, which makes no requests, a manifest with a URL throws.
+  ///   - isDryRun: a dry run opens no report, and the cache read-only, if there is one.
   ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
   ///   - onWait: called before a wait, with a sentence on what it is for.
-  ///   - time: the clock for `newer-than`.
   package init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),

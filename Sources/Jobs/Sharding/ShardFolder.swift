@@ -102,10 +102,8 @@ package struct ShardPlanner {
     (self.rule, self.workers) = (rule, workers)
   }
 
-  /// Reads all lists, which `manager` fetches, and writes the plan to a folder, which is made; the plan itself comes last.
-  ///
-  /// - Parameter isStopped: asked between batches; true ends reading, and nil is returned.
-  /// - Returns: the plan, and sentences on what could be divided better.
+  /// Reads all lists, which `manager` fetches, and writes the plan, which comes last, to a new folder. Returns the plan, and
+  /// sentences on what could be divided better; nil if `isStopped`, which is asked between batches.
   package func write(
     _ size: ShardDivision.Size,
     to folder: String,

@@ -186,11 +186,8 @@ struct Removed {
   }
 }
 
-/// Removes URLs, with all variants and edges of the job, and prints each; exits with 1 if one wasn't found.
-///
-/// - Parameters:
-///   - missing: the message for a URL that wasn't found.
-///   - remove: removes the identities of each URL, and returns what it removed for each.
+/// Removes the identities of URLs, with all variants and edges of the job, and prints each; exits with 1 if one wasn't found,
+/// with the message `missing`.
 func removeEach(
   _ urls: [String],
   _ options: CacheOptions,

@@ -38,11 +38,7 @@ struct CacheOptions: ParsableArguments {
   @Flag(help: "Print JSON: an object, or one object per line for lists")
   var json = false
 
-  /// Opens the cache; an error ends the command.
-  ///
-  /// - Parameters:
-  ///   - further: overrides of other options.
-  ///   - isMade: whether to create a missing cache; by default a missing cache is an error, because the folder may be wrong.
+  /// Opens the cache; a missing one is made if `isMade`. Otherwise it is an error, because the folder may be wrong.
   func open(_ access: ImageCache.Access, _ further: [JobOverride] = [], isMade: Bool = false) throws -> OpenedCache {
     let loaded = try load(further)
     if access == .readWrite, !isMade { _ = try loaded.openCache(access: .readOnly) }

@@ -257,10 +257,9 @@ struct SettingOptions<Scope: SettingScope>: ParsableArguments {
 }
 
 extension Option where Value == JobOverride? {
-  /// An option that sets a key of the job.
+  /// An option that sets a key of the job, whose last part is its name unless `origin` says otherwise.
   ///
   /// - Parameters:
-  ///   - origin: the option; by default the last part of the key.
   ///   - isText: whether the value is a text, whatever it would mean in YAML.
   ///   - completes: whether shells offer the words of the key.
   init(

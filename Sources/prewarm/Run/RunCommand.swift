@@ -6,11 +6,7 @@ import Base
 import Reports
 import Jobs
 
-/// The arguments of `run` and `check`.
-///
-/// - Parameters:
-///   - Cache: the options of cache and blacklist.
-///   - Scope: the keys to which `--set` completes.
+/// The arguments of `run` and `check`, whose `--set` completes to the keys of `Scope`.
 struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArguments {
   @Argument(
     help: ArgumentHelp("Read URLs, sitemaps, lists, job files or '-' (standard input)", valueName: "source"),
@@ -43,11 +39,7 @@ struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArgumen
   /// What the options set; `--set` comes last and wins.
   func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() + settings.overrides() }
 
-  /// Runs the jobs, which `prepare` makes from what loads them.
-  ///
-  /// - Parameters:
-  ///   - name: the name of the job of all sources that aren't job files.
-  ///   - order: the order of text reports.
+  /// Runs the jobs, which `prepare` makes from what loads them; the one of all sources that aren't job files is called `name`.
   func run(
     name: String,
     order: TextReport.Order = .verdictFirst,
