@@ -3,7 +3,6 @@ import ImageDownloading
 import ImageManaging
 import Base
 
-/// Looking up images and storing them.
 enum CacheBenchmarks {
   static var all: [Benchmark] {
     [
@@ -18,7 +17,6 @@ enum CacheBenchmarks {
   /// Requests per batch: fewer than the prefetcher reads, so that a second thread never takes a part of them.
   private static let batch = 256
 
-  /// Batches decided by the disk cache.
   private static func lookUp(_ name: String, _ numbers: Range<Int>, suffix: String = "", keyRule: KeyRule = .url) -> Benchmark {
     Benchmark(name: name, operations: numbers.count) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
@@ -38,7 +36,6 @@ enum CacheBenchmarks {
     }
   }
 
-  /// Batches decided by the memory layer.
   private static var memory: Benchmark {
     Benchmark(name: "look-up-memory", operations: 4 * batch) { workspace in
       let cache = try ExampleCache.filled(in: workspace)
@@ -91,6 +88,5 @@ private final class Waiter: LoadReceiver {
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { completed.withLock(waking: .all) { $0 += completions.count } }
 
-  /// Waits until `count` have completed.
   func wait(for count: Int) { completed.wait { $0 >= count ? () : nil } }
 }

@@ -19,7 +19,6 @@ struct ExampleCache {
     checksum = image.withRawBytes { ImageCaching.checksum(of: $0) }
   }
 
-  /// A cache with ``entries`` entries.
   static func filled(in workspace: Workspace) throws -> ImageCache {
     let example = try ExampleCache("filled", in: workspace)
     for first in stride(from: 0, to: entries, by: batch) { try example.store(ExampleURLs(first..<first + batch)) }

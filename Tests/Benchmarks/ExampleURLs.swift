@@ -5,7 +5,6 @@ import Base
 struct ExampleURLs {
   private(set) var batch = EntryBatch()
 
-  /// The URL with that number.
   static func text(_ number: Int) -> String {
     "https://img\(number % 16).example.com/catalog/\(number % 97)/product-\(number)/front-800x600.jpg"
   }
@@ -23,7 +22,6 @@ struct ExampleURLs {
     }
   }
 
-  /// Calls `body` with each URL.
   func forEach<Problem: Error>(_ body: (UnsafeRawBufferPointer) throws(Problem) -> Void) throws(Problem) {
     try batch.bytes.withRawBytes { bytes throws(Problem) in
       for entry in batch.entries { try body(UnsafeRawBufferPointer(rebasing: bytes[entry.requestRange])) }

@@ -1,7 +1,6 @@
 import ImageCoding
 import Base
 
-/// Probing and decoding images of each format.
 enum ImageBenchmarks {
   static var all: [Benchmark] {
     let examples = [("jpeg", "photo-small.jpg"), ("png", "rgba.png"), ("webp", "lossy.webp"), ("gif", "still.gif")]
@@ -28,7 +27,6 @@ enum ImageBenchmarks {
     }
   }
 
-  /// Repeats `work` with a file.
   private static func coding(
     _ name: String,
     _ file: String,

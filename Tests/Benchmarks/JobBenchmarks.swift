@@ -1,6 +1,5 @@
 import Jobs
 
-/// Reading job files.
 enum JobBenchmarks {
   static var all: [Benchmark] {
     [

@@ -1,7 +1,6 @@
 import Base
 import Lists
 
-/// Reading manifests and normalising URLs.
 enum ManifestBenchmarks {
   static var all: [Benchmark] {
     [
@@ -60,7 +59,6 @@ enum ManifestBenchmarks {
     }
   }
 
-  /// Normalises a URL repeatedly.
   private static func urls(_ name: String, _ text: String) -> Benchmark {
     Benchmark(name: name, operations: 10_000) { _ in
       let text = Array(text.utf8)

@@ -5,20 +5,16 @@ import Base
 struct Workspace {
   /// A folder for one benchmark only.
   let folder: String
-  /// `Tests/Fixtures`.
   let fixtures: String
 
-  /// Creates the folder.
   init(folder: String, fixtures: String) throws {
     guard mkdir(folder, 0o755) == 0 else { throw BenchmarkError(folder) }
     self.folder = folder
     self.fixtures = fixtures
   }
 
-  /// The path of `name` in the folder.
   func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-  /// Writes a file and returns its path.
   func write(_ text: String, to name: String) throws -> String {
     let path = path(name)
     guard let file = fopen(path, "w") else { throw BenchmarkError(path) }
@@ -51,7 +47,6 @@ struct BenchmarkError: Error, CustomStringConvertible {
 }
 
 extension TimeSource {
-  /// A clock that never advances.
   static let still = TimeSource(
     monotonic: { MonotonicInstant(nanoseconds: 1_000_000_000) },
     wall: { Timestamp(milliseconds: 1_800_000_000_000) }

@@ -30,7 +30,7 @@ import Testing
     #expect(try await job.prewarm("blacklist list --job job.yaml").outputText.contains("expired"))
     let url = imageURLs(origin, 0..<1)[0]
     #expect(try await job.prewarm("explain", url, "--job", "job.yaml").outputText.contains("in the future"))
-    origin.set("/gone.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
+    origin.set("/gone.jpg", .jpeg(9))
     let next = try await job.runJob()
     #expect(next.status == 0 && next.loaded == 6 && next.totals["hit_disk"] == 0 && origin.requests.count == 12, "\(next.totals)")
     #expect((next.report["warnings"] as? [String])?.contains { $0.contains("from the future") } == true)
@@ -63,8 +63,7 @@ import Testing
 extension JobFolder {
   /// Runs the job with a clock that is wrong by that many seconds; with `jumps`, only at every second reading.
   fileprivate func runAtWrongTime(_ offset: Int, jumps: Bool = false) async throws -> Run {
-    let reports = ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
     let clock: [String: String?] = ["PREWARM_CLOCK_OFFSET": "\(offset)", "PREWARM_CLOCK_JUMPS": jumps ? "1" : nil]
-    return try finishedRun(try await startPreloaded(.clock, reports, environment: clock).wait())
+    return try finishedRun(try await startPreloaded(.clock, environment: clock).wait())
   }
 }

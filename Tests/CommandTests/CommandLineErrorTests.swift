@@ -69,7 +69,7 @@ import Testing
   @Test(arguments: invalid.map { ($0, 3) } + missing.map { ($0, 1) })
   func `an impossible command line is rejected with a sentence`(line: String, status: Int) async throws {
     let job = JobFolder(urls: imageURLs(origin, 0..<3))
-    job.folder.write("version: 1\nname: Bad\nmanifests: [{urls: []}]\n", to: "bad.yaml")
+    job.writeJob("manifests: [{urls: []}]", name: "Bad", to: "bad.yaml")
     job.folder.write("", to: "urls")
     job.folder.write("id,image\n1,/a.jpg\n", to: "urls.csv")
     job.folder.write(SampleImages.jpeg(1), to: "app/0123456789abcdef0123456789abcdef")

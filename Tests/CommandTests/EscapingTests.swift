@@ -34,57 +34,54 @@ import Testing
     "\u{1B}", "\u{7}", "\u{202E}", "\u{2066}", "\u{9B}", "\u{85}", "\u{2028}", "\u{FEFF}", "\u{0}", "\u{8}", "\r",
   ]
 
+  /// A whole response with these fields.
+  private static func response(_ fields: String, _ body: [UInt8] = []) -> Behaviour {
+    .raw(Array("HTTP/1.1 \(fields)\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body)
+  }
+
   private static let behaviours: [String: Behaviour] = [
-    "reason": .raw("HTTP/1.1 404 \(nasty)\r\nContent-Length: 0\r\n\r\n"),
-    "location": .raw("HTTP/1.1 302 Found\r\nLocation: gopher://\(nasty)/\r\nContent-Length: 0\r\n\r\n"),
-    "relative": .raw("HTTP/1.1 302 Found\r\nLocation: /\(nasty)\r\nContent-Length: 0\r\n\r\n"),
-    "type": .raw("HTTP/1.1 200 OK\r\nContent-Type: text/\(nasty)\r\nContent-Length: 5\r\n\r\nhello"),
-    "image-type": .raw(
-      Array("HTTP/1.1 200 OK\r\nContent-Type: image/\(nasty)\r\nContent-Length: \(SampleImages.baseJPEG.count)\r\n\r\n".utf8)
-        + SampleImages.baseJPEG
-    ),
-    "coding": .raw("HTTP/1.1 200 OK\r\nContent-Encoding: \(nasty)\r\nContent-Length: 5\r\n\r\nhello"),
+    "reason": response("404 \(nasty)"),
+    "location": response("302 Found\r\nLocation: gopher://\(nasty)/"),
+    "relative": response("302 Found\r\nLocation: /\(nasty)"),
+    "type": response("200 OK\r\nContent-Type: text/\(nasty)", Array("hello".utf8)),
+    "image-type": response("200 OK\r\nContent-Type: image/\(nasty)", SampleImages.baseJPEG),
+    "coding": response("200 OK\r\nContent-Encoding: \(nasty)", Array("hello".utf8)),
     "status-line": .raw("\(nasty)\r\n\r\n"),
-    "etag": .raw(
-      Array(
-        "HTTP/1.1 200 OK\r\nETag: \"\(nasty)\"\r\nVary: \(nasty)\r\nContent-Length: \(SampleImages.baseJPEG.count)\r\n\r\n".utf8
-      )
-        + SampleImages.baseJPEG
-    ),
+    "etag": response("200 OK\r\nETag: \"\(nasty)\"\r\nVary: \(nasty)", SampleImages.baseJPEG),
   ]
+
+  private static let reports = JobFolder.run + ["--report", "text=report.txt", "--verbose"]
 
   @Test(arguments: behaviours.keys.sorted(), [false, true])
   func `text from servers is escaped in every output`(place: String, isTerminal: Bool) async throws {
     let origin = try Origin(["/fault.jpg": Self.behaviours[place]!])
     let job = JobFolder(urls: [origin.url("/fault.jpg")], keys: "request: {retries: 0}")
-    let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
     let plain = ["--color", "never", "--progress", "none"]
-    let result = try await job.start(["run", "job.yaml"] + options + plain, terminal: isTerminal ? Command.Terminal() : nil)
-      .wait()
+    let result = try await job.start(Self.reports + plain, terminal: isTerminal ? Command.Terminal() : nil).wait()
     // A terminal adds its own carriage returns.
-    expectEscaped(isTerminal ? result.output.filter { $0 != 13 } : result.output, "standard output")
-    expectEscaped(isTerminal ? result.error.filter { $0 != 13 } : result.error, "standard error")
-    for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
+    expectEscaped(result, in: job) { isTerminal ? $0.filter { $0 != 13 } : $0 }
     let run = try job.finishedRun(result)
     #expect(run.rows.count == 1 && run.sumOfTotals == 1)
-    for arguments in [["cache", "list"], ["cache", "list", "--json"], ["blacklist", "list"], ["blacklist", "list", "--json"]] {
-      expectEscaped(try await job.start(arguments).wait().output, arguments.joined(separator: " "))
+    for line in ["cache list", "cache list --json", "blacklist list", "blacklist list --json"] {
+      expectEscaped(try await job.prewarm(line).output, line)
     }
   }
 
   @Test func `text from manifests is escaped in every output`() async throws {
     let origin = try Origin()
     let job = JobFolder(urls: ["\(origin.base)/\(Self.nasty).jpg", "http://\(Self.nasty)/", "gopher://\(Self.nasty)", Self.nasty])
-    let options = ["--report", "text=report.txt", "--report", "json=report.json", "--report", "jsonl=rows.jsonl", "--verbose"]
-    let result = try await job.start(["run", "job.yaml"] + options).wait()
-    expectEscaped(result.output, "standard output")
-    expectEscaped(result.error, "standard error")
-    for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
+    expectEscaped(try await job.start(Self.reports).wait(), in: job)
     expectEscaped(try await job.prewarm("run job.yaml --dry-run").output, "a dry run")
     let invisible = JobFolder(urls: ["\(origin.base)/a\u{202E}gpj.b\u{FEFF}"])
     let dry = try await invisible.prewarm("run job.yaml --dry-run")
     expectEscaped(dry.output, "a dry run")
     #expect(dry.outputText.contains(#"/a\u{202E}gpj.b\u{FEFF}"#), "\(dry.outputText)")
+  }
+
+  private func expectEscaped(_ result: Command.Result, in job: JobFolder, filter: ([UInt8]) -> [UInt8] = { $0 }) {
+    expectEscaped(filter(result.output), "standard output")
+    expectEscaped(filter(result.error), "standard error")
+    for name in ["report.txt", "report.json", "rows.jsonl"] { expectEscaped(job.folder.read(name) ?? [], name) }
   }
 
   /// Text must be UTF-8 without control characters; JSON escapes them.

@@ -77,7 +77,7 @@ import Testing
       let run = try await job.runJob()
       #expect(run.status == 0 && run.rows.map(\.outcome) == [outcome], "\(run.result.outputText)")
     }
-    origin.set("/a.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg"))
+    origin.set("/a.jpg", .jpeg(2))
     #expect(try await job.runJob().failuresByKind == ["expectation": 1])
   }
 

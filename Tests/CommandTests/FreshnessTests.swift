@@ -10,22 +10,18 @@ import Testing
   @Test func `refresh sends the ETag, and a 304 keeps the cached image`() async throws {
     origin.setFallback { versioned($0, SampleImages.jpeg(1), etag: "\"v1\"") }
     let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<20))
-    #expect(origin.requests.allSatisfy { $0.headers["If-None-Match"] == nil })
     let refreshed = try await job.runJob("--cache-mode refresh")
-    #expect(refreshed.status == 0 && refreshed.totals["revalidated"] == 20 && refreshed.sumOfTotals == 20)
-    #expect(origin.requests.count == 40)
-    #expect(origin.requests.dropFirst(20).allSatisfy { $0.headers["If-None-Match"] == "\"v1\"" })
+    #expect(refreshed.status == 0 && refreshed.totals["revalidated"] == 20 && refreshed.rows("revalidated").count == 20)
+    #expect(origin.requests.map { $0.headers["If-None-Match"] ?? "" } == (0..<40).map { $0 < 20 ? "" : "\"v1\"" })
     #expect(refreshed.section("bytes")["downloaded"] as? Int == 0)
-    #expect(refreshed.rows("revalidated").count == 20)
     expectGolden(refreshed.result.outputText.timeless.lines(with: "test  "))
     #expect(try await job.runJob().totals["hit_disk"] == 20)
-    #expect(try await job.expectTrueTotals().count == 20)
   }
 
   @Test func `a refresh reports a blacklisted URL as bad though an older image is cached, until it requests it again`()
     async throws
   {
-    origin.set("/gone.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"v1\""]))
+    origin.set("/gone.jpg", .jpeg(1, headers: ["ETag": "\"v1\""]))
     let job = try await JobFolder.warmed(urls: [origin.url("/gone.jpg")])
     origin.set("/gone.jpg", .status(404))
     #expect(try await job.runJob("--cache-mode refresh").totals["failed"] == 1)
@@ -33,7 +29,7 @@ import Testing
     #expect(again.status == 2 && again.totals["blacklisted"] == 1 && origin.requests.count == 2)
     let dry = try await job.prewarm("run job.yaml --dry-run --cache-mode refresh")
     #expect(dry.outputText.isEmpty)
-    origin.set("/gone.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg", headers: ["ETag": "\"v2\""]))
+    origin.set("/gone.jpg", .jpeg(2, headers: ["ETag": "\"v2\""]))
     #expect(try await job.runJob("--cache-mode refresh --retry-blacklisted").totals["downloaded"] == 1)
   }
 
@@ -62,7 +58,7 @@ import Testing
   @Test func `the report says until when all entries are fresh`() async throws {
     for (path, seconds) in [("/short.jpg", 3600), ("/long.jpg", 90_000)] {
       let headers: HeaderFields = ["Cache-Control": "max-age=\(seconds)"]
-      origin.set(path, .body(SampleImages.jpeg(seconds), type: "image/jpeg", headers: headers))
+      origin.set(path, .jpeg(seconds, headers: headers))
     }
     let job = JobFolder(urls: [origin.url("/long.jpg"), origin.url("/short.jpg")], keys: "cache: {freshness: http}")
     for outcome in ["downloaded", "hit_disk"] {
@@ -79,18 +75,6 @@ import Testing
     #expect(try moment(later.section("cache")["fresh_until"]) > moment(later.report["started_at"]) + 80_000)
     let never = try await job.runJob("--freshness age --set cache.max-age=none")
     #expect(never.totals["hit_disk"] == 1 && never.section("cache")["fresh_until"] is NSNull)
-  }
-
-  @Test func `an image that would expire within min-fresh is fetched again`() async throws {
-    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3), keys: "cache: {max-age: 10h}")
-    #expect(try await job.runJob("--min-fresh 9h").totals["hit_disk"] == 3)
-    // A millisecond short of ten hours.
-    let almost = try await job.runJob("--min-fresh 35999999ms")
-    #expect(almost.totals["downloaded"] == 3, "\(almost.totals)")
-    let only = try await job.runJob("--min-fresh 35999999ms --cache-mode only")
-    #expect(only.totals["skipped"] == 3, "\(only.totals)")
-    #expect(origin.requests.count == 6)
-    #expect(try await job.expectTrueTotals().count == 3)
   }
 
   /// Seconds since 1970 of a time in the report.

@@ -28,7 +28,7 @@ import Testing
   @Test func `a job that a signal prevented from starting has no report, and its name is printed`() async throws {
     let gate = origin.holdAll()
     let job = JobFolder(urls: imageURLs(origin, 0..<1))
-    job.folder.write("version: 1\nname: thumbs\nmanifests: [{path: urls.txt}]\nreport: [{text: thumbs.txt}]\n", to: "thumbs.yaml")
+    job.writeJob("report: [{text: thumbs.txt}]", name: "thumbs")
     let command = try job.start(["run", "job.yaml", "thumbs.yaml"] + JobFolder.patience)
     try await gate.waitForWaiting(1)
     command.send(SIGINT)

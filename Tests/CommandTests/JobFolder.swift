@@ -7,12 +7,12 @@ import Testing
 struct JobFolder {
   let folder = TemporaryDirectory()
 
-  /// Writes `job.yaml`; `keys` are appended to `version` and `name`.
-  init(_ keys: String) { folder.write("version: 1\nname: test\n\(keys)\n", to: "job.yaml") }
+  /// A job with these keys besides `version` and `name`, by default over the manifest `urls.txt`.
+  init(_ keys: String) { writeJob(keys) }
 
   /// A job over the manifest `urls.txt` with these URLs.
   init(urls: [String], keys: String = "") {
-    self.init("manifests: [{path: urls.txt}]\n\(keys)")
+    self.init(keys)
     write(urls: urls)
   }
 
@@ -31,23 +31,33 @@ struct JobFolder {
     ["PREWARM_CACHE_DIR": cacheDirectory, "XDG_CACHE_HOME": nil, "NO_COLOR": nil, "http_proxy": nil]
   }
 
+  /// Writes a job to the file of its name, or `test` to `job.yaml`; by default over the manifest `urls.txt`.
+  func writeJob(_ keys: String = "", name: String = "test", to file: String? = nil) {
+    let lists = keys.contains("manifest") ? "" : "manifests: [{path: urls.txt}]\n"
+    folder.write("version: 1\nname: \(name)\n\(lists)\(keys)\n", to: file ?? "\(name == "test" ? "job" : name).yaml")
+  }
+
   func write(urls: [String], to name: String = "urls.txt") {
     folder.write(urls.map { "\($0)\n" }.joined(), to: name)
   }
 
-  /// Starts `prewarm` with these arguments.
+  /// Starts `prewarm`, or another executable, with these arguments in the folder.
   ///
-  /// - Parameter further: variables besides the usual ones.
+  /// - Parameters:
+  ///   - further: variables besides the usual ones.
+  ///   - script: lines of a shell that run first, such as setting a limit.
   func start(
     _ arguments: [String],
+    of executable: String = BuiltCommand.path,
     environment further: [String: String?] = [:],
     input: Command.Input = .none,
     output: Command.Output = .captured,
-    terminal: Command.Terminal? = nil
+    terminal: Command.Terminal? = nil,
+    after script: String? = nil
   ) throws -> Command {
     try Command(
-      BuiltCommand.path,
-      arguments,
+      script == nil ? executable : "/bin/sh",
+      (script.map { ["-c", "\($0)\nexec \"$@\"", "sh", executable] } ?? []) + arguments,
       environment: environment.merging(further) { $1 },
       workingDirectory: folder.path,
       input: input,
@@ -74,15 +84,17 @@ struct JobFolder {
     try #require(try JSONSerialization.jsonObject(with: Data(folder.read(name) ?? [])) as? [String: any Sendable])
   }
 
-  /// Starts the job with a JSON and a JSON Lines report in addition to its own.
+  /// Starts ``run``.
   ///
   /// - Parameter isHeld: whether the origin holds responses, possibly for long on a busy machine, so that they must not
   ///   count as stalled.
   func startJob(_ options: [String] = [], input: Command.Input = .none, isHeld: Bool = false) throws -> Command {
     let patience = isHeld ? Self.patience : []
-    let reports = ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
-    return try start(["run", "job.yaml"] + reports + patience + options, input: input)
+    return try start(Self.run + patience + options, input: input)
   }
+
+  /// Arguments of a run with a JSON and a JSON Lines report in addition to its own.
+  static let run = ["run", "job.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"]
 
   /// Options for a run whose responses a test holds.
   static let patience = ["--set", "request.stall-timeout=10m", "--set", "request.timeout=10m"]
@@ -164,13 +176,17 @@ struct Run {
 /// An origin that serves a different JPEG at every path below `/images/`, and 404 elsewhere.
 func makeImageOrigin(hosts: Int = 1) -> Origin {
   guard let origin = try? Origin(addresses: Array(repeating: .ipv4, count: hosts)) else { fatalError("no port on loopback") }
-  origin.setFallback { request in
-    guard request.path.hasPrefix("/images/"), let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." })
-    else { return .status(404) }
-    return .body(SampleImages.jpeg(number), type: "image/jpeg")
-  }
+  origin.setFallback { number(of: $0).map { .jpeg($0) } ?? .status(404) }
   return origin
 }
+
+/// The number of an image below `/images/`.
+func number(of request: RecordedRequest) -> Int? {
+  request.path.hasPrefix("/images/") ? Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) : nil
+}
+
+/// A sitemap of these URLs.
+func sitemapText(_ urls: [String]) -> String { "<urlset>\(urls.map { "<url><loc>\($0)</loc></url>" }.joined())</urlset>" }
 
 /// URLs of `count` images of an origin.
 func imageURLs(_ origin: Origin, _ range: Range<Int>, host: Int = 0) -> [String] {

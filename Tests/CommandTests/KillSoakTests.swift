@@ -154,7 +154,7 @@ private struct ImagesToKill {
       fail-on: {evicted: false}
       """
     )
-    job.folder.write("version: 1\nname: reported\nmanifests: [{path: reported.txt}]\n", to: "reported.yaml")
+    job.writeJob("manifests: [{path: reported.txt}]", name: "reported")
     return job
   }
 }

@@ -10,23 +10,11 @@ import Testing
   /// A page whose images are delivered well and badly.
   private func makeSite() throws -> Origin {
     let headers: HeaderFields = ["Cache-Control": "max-age=31536000", "ETag": "\"1\""]
-    origin.set(
-      "/",
-      .body(
-        Array(
-          """
-          <!doctype html><title>Shop</title>
-          <img src=/good.jpg width=32 height=24 srcset="/good.jpg 32w, /wrong.jpg 64w" sizes=50vw>
-          <img src=/plain.jpg>
-          <img src=/moved.jpg>
-          """.utf8
-        ),
-        type: "text/html"
-      )
-    )
-    origin.set("/good.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
-    origin.set("/wrong.jpg", .body(SampleImages.jpeg(2), type: "image/jpeg", headers: headers))
-    origin.set("/plain.jpg", .body(SampleImages.jpeg(3), type: "image/jpeg"))
+    let good = #"<img src=/good.jpg width=32 height=24 srcset="/good.jpg 32w, /wrong.jpg 64w" sizes=50vw>"#
+    origin.set("/", .text("<!doctype html><title>Shop</title>\n\(good)\n<img src=/plain.jpg>\n<img src=/moved.jpg>"))
+    origin.set("/good.jpg", .jpeg(1, headers: headers))
+    origin.set("/wrong.jpg", .jpeg(2, headers: headers))
+    origin.set("/plain.jpg", .jpeg(3))
     origin.set("/moved.jpg", .redirect(to: "/good.jpg"))
     return origin
   }
@@ -82,7 +70,7 @@ import Testing
       "/good.jpg",
       .computed { request in
         request.headers["If-None-Match"] == nil
-          ? .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers) : .status(304, headers: headers)
+          ? .jpeg(1, headers: headers) : .status(304, headers: headers)
       }
     )
     let job = JobFolder(urls: [origin.url("/moved.jpg")], keys: "cache: {mode: refresh}\nlint: {redirect: fail}")
@@ -93,7 +81,7 @@ import Testing
 
   @Test func `a fresh immutable image is requested to judge its delivery`() async throws {
     let headers: HeaderFields = ["Cache-Control": "max-age=31536000, immutable", "ETag": "\"1\""]
-    origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: headers))
+    origin.set("/1.jpg", .jpeg(1, headers: headers))
     let job = JobFolder(urls: [origin.url("/1.jpg")], keys: "cache: {mode: refresh, freshness: http}\nlint: {redirect: fail}")
     for count in 1...2 {
       #expect(try await job.runJob().status == 0)
@@ -113,9 +101,8 @@ import Testing
       ("request: {method: head}\ncache: {mode: refresh}", "method: head"), ("verify: {decode: none}", "decode: none"),
       ("transform: {resize: {width: 8}}", "transformed"),
     ] {
-      let result = try await JobFolder(urls: [origin.url("/good.jpg")], keys: "\(keys)\nlint: {metadata: fail}").prewarm(
-        "run job.yaml"
-      )
+      let job = JobFolder(urls: [origin.url("/good.jpg")], keys: "\(keys)\nlint: {metadata: fail}")
+      let result = try await job.prewarm("run job.yaml")
       #expect(result.status == 3 && result.errorText.contains(reason), "\(result.errorText)")
     }
   }

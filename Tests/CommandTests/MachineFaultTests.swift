@@ -13,10 +13,7 @@ import Testing
     async throws
   {
     let mount = try TemporaryMount(byteCount: 1 << 20)
-    origin.setFallback { request in
-      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
-      return .body(SampleImages.jpeg(number, padding: 100_000), type: "image/jpeg")
-    }
+    origin.setFallback { .jpeg(number(of: $0) ?? 0, padding: 100_000) }
     let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: 4}\nreport: [{text: '-'}]"
     let job = JobFolder(urls: imageURLs(origin, 0..<200), keys: keys)
     let sentence = "no space left for the cache at \(mount.directory.path)"
@@ -29,7 +26,7 @@ import Testing
       #expect(run.section("standings")["known"] as? Int == 0 && run.section("standings")["counting"] as? Int == 0)
       #expect(run.rows("cancelled").contains { $0.message?.hasPrefix(sentence) == true })
       #expect(origin.requests.count < 100 * (night + 1))
-      job.folder.write(try #require(job.folder.read("rows.jsonl")), to: "last.jsonl")
+      try job.keepRows()
     }
     #expect(try await job.prewarm("blacklist list --job job.yaml").output.isEmpty)
     let shown = try await job.prewarm("report merge last.jsonl")
@@ -51,13 +48,8 @@ import Testing
   func `without a network the run stops, says so first, and exits with 1`() async throws {
     let job = JobFolder(urls: (0..<500).map { "http://shop\($0).example/\($0).jpg" })
     for arguments in [["check", "urls.txt"], ["run", "job.yaml"]] {
-      let command = try Command(
-        "/usr/bin/unshare",
-        ["-rn", BuiltCommand.path] + arguments + ["--set", "request.retries=0"],
-        environment: job.environment,
-        workingDirectory: job.folder.path
-      )
-      let result = try await command.wait()
+      let unshared = ["-rn", BuiltCommand.path] + arguments + ["--set", "request.retries=0"]
+      let result = try await job.start(unshared, of: "/usr/bin/unshare").wait()
       #expect(result.status == 1, "\(result.outputText)")
       let text = result.outputText
       #expect(text.contains("FAILED  this machine has no network") && !text.contains(" bad"), "\(text)")
@@ -73,24 +65,24 @@ import Testing
     ]
     for (urls, status) in cases {
       let job = JobFolder(urls: urls, keys: "request: {retries: 0}\nreport: [{text: '-'}]")
-      let result = try await job.startPreloaded(.resolver, []).wait()
+      let result = try await job.startPreloaded(.resolver).wait()
       #expect(result.status == status, "\(result.outputText)")
       #expect(result.outputText.contains("FAILED  no name could be resolved, such as") == (status == 1), "\(result.outputText)")
     }
   }
 
-  private static let isolates =
-    (try? Command("/usr/bin/unshare", ["-rn", "/bin/true"]).wait().status) == 0
+  private static let isolates = (try? Command("/usr/bin/unshare", ["-rn", "/bin/true"]).wait().status) == 0
 
-  @Test(arguments: [404, 403, 500])
-  func `a source that can't be read exits with 1, whatever the baseline`(status: Int) async throws {
-    origin.setFallback { _ in .status(status) }
+  @Test func `a source that can't be read exits with 1, whatever the baseline`() async throws {
     let job = JobFolder(urls: [])
-    for source in ["/", "/page", "/page.html", "/sitemap.xml", "/urls.txt", "/feed"] {
-      let arguments = ["check", origin.url(source), "--set", "request.retries=0", "-o", "rows.jsonl"]
-      for options in [[], ["--fail-on", "baseline=rows.jsonl"]] {
-        let result = try await job.start(arguments.dropLast(options.isEmpty ? 0 : 2) + options).wait()
-        #expect(result.status == 1, "\(source): \(result.outputText)")
+    for (path, status) in [
+      ("/", 404), ("/page", 403), ("/page.html", 500), ("/sitemap.xml", 404), ("/urls.txt", 403), ("/feed", 500),
+    ] {
+      origin.set(path, .status(status))
+      let line = "check \(origin.url(path)) --set request.retries=0"
+      for options in ["-o rows.jsonl", "--fail-on baseline=rows.jsonl"] {
+        let result = try await job.prewarm("\(line) \(options)")
+        #expect(result.status == 1, "\(path): \(result.outputText)")
         #expect(result.errorText.contains("cannot fetch it: the server responded with \(status)"), "\(result.errorText)")
       }
     }
@@ -123,11 +115,7 @@ import Testing
   @Test(arguments: [(20_000, "200kB"), (300_000, "3MB")])
   func `trim and clear free space on a full disk`(padding: Int, size: String) async throws {
     let mount = try TemporaryMount(byteCount: 24 << 20)
-    origin.setFallback { request in
-      guard request.path.hasPrefix("/images/") else { return .status(404) }
-      let number = Int(request.path.dropFirst("/images/".count).prefix { $0 != "." }) ?? 0
-      return .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg")
-    }
+    origin.setFallback { number(of: $0).map { .jpeg($0, padding: padding) } ?? .status(404) }
     let urls = imageURLs(origin, 0..<40) + [origin.url("/gone.jpg")]
     let job = try await JobFolder.warmed(urls: urls, keys: "cache: {directory: \(mount.directory.path)}")
     // Without free pages in the index, each change needs room.

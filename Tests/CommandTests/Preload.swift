@@ -34,22 +34,9 @@ final class Preload: Sendable {
 }
 
 extension JobFolder {
-  /// Starts the job with a preloaded library.
-  ///
-  /// - Parameter shell: commands that a shell runs first, such as setting a limit.
-  func startPreloaded(
-    _ library: Preload,
-    _ options: [String],
-    environment further: [String: String?] = [:],
-    shell: String = ":"
-  ) throws -> Command {
+  /// Starts ``run`` with a preloaded library, after the lines of a shell.
+  func startPreloaded(_ library: Preload, environment: [String: String?] = [:], after script: String = ":") throws -> Command {
     // Set within the shell, which would otherwise load the library itself.
-    let script = "\(shell)\nLD_PRELOAD=\(library.path) exec \"$@\""
-    return try Command(
-      "/bin/sh",
-      ["-c", script, "sh", BuiltCommand.path, "run", "job.yaml"] + options,
-      environment: environment.merging(further) { $1 },
-      workingDirectory: folder.path
-    )
+    try start(Self.run, environment: environment, after: "\(script)\nexport LD_PRELOAD=\(library.path)")
   }
 }

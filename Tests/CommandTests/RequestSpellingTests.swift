@@ -20,7 +20,7 @@ import Testing
   private static let undecodable = [("/100%.jpg", "/100%.jpg"), ("/%zz.jpg?%", "/%zz.jpg?%")]
 
   private func origin() throws -> Origin {
-    try Origin(fallback: .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["Cache-Control": "max-age=600"]))
+    try Origin(fallback: .jpeg(1, headers: ["Cache-Control": "max-age=600"]))
   }
 
   /// Kinds of sources, each with what it makes from URLs.

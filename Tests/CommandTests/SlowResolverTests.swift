@@ -10,7 +10,7 @@ import Testing
     let down = (0..<20).map { "http://host\($0).down/a.jpg" }
     let urls = asleep + down + imageURLs(origin, 0..<100)
     let job = JobFolder(urls: urls, keys: "request: {retries: 0, connect-timeout: 5s}\nprefetch: {concurrency: 32}")
-    let command = try job.startPreloaded(.resolver, ["--report", "jsonl=rows.jsonl", "--report", "json=report.json"])
+    let command = try job.startPreloaded(.resolver)
     // All images arrive while the names are still being looked up.
     try await origin.waitForRequests(100)
     let run = try job.finishedRun(try await command.wait())
@@ -28,11 +28,7 @@ import Testing
     let nginx = try await Nginx(serving: folder.path, directives: "listen 0.0.0.0:\(port) backlog=4096;", logsRequests: false)
     defer { nginx.stop() }
     let job = JobFolder(urls: (0..<hosts).map { "http://h\($0).many:\(port)/a.jpg" }, keys: "prefetch: {concurrency: 32}")
-    let command = try job.startPreloaded(
-      .resolver,
-      ["--report", "json=report.json", "--report", "jsonl=rows.jsonl"],
-      shell: "ulimit -n 512"
-    )
+    let command = try job.startPreloaded(.resolver, after: "ulimit -n 512")
     let run = try job.finishedRun(try await command.wait())
     #expect(run.status == 0 && run.totals["downloaded"] == hosts, "\(run.totals) \(run.failuresByKind)")
     #expect((run.report["peak_memory_bytes"] as? Int ?? .max) < 100 << 20)

@@ -62,7 +62,7 @@ import Testing
   func `an image without its library names the package to install, and others are good`(image: RareImage) async throws {
     let origin = try Origin()
     origin.set("/1", .body(Fixtures.bytes("images/\(image.file)"), type: image.type))
-    origin.set("/1.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
+    origin.set("/1.jpg", .jpeg(1))
     // A file that isn't a library ends the search.
     for name in image.names { job.folder.write("no library", to: name) }
     let line = "check \(origin.url("/1")) \(origin.url("/1.jpg")) --decode full"

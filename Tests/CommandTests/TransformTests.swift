@@ -41,10 +41,10 @@ import Testing
     let stored = try cached(job)
     #expect(stored.count == 3 && stored["photo.jpg"] == ["jpeg 90x60"])
     #expect(stored["rgb.png"]?.first?.hasPrefix("png ") == true && stored["lossy.webp"]?.first?.hasPrefix("webp ") == true)
-    let bytes = first.section("bytes")
-    let (original, kept) = (bytes["original"] as? Int ?? 0, bytes["stored"] as? Int ?? 0)
-    #expect(original == first.rows.compactMap(\.bytes).reduce(0, +) && original == bytes["downloaded"] as? Int)
-    #expect(kept == first.rows.compactMap(\.storedBytes).reduce(0, +) && kept < original)
+    let bytes = first.section("bytes").compactMapValues { $0 as? Int }
+    #expect(bytes["original"] == first.rows.compactMap(\.bytes).reduce(0, +) && bytes["original"] == bytes["downloaded"])
+    let kept = try #require(bytes["stored"])
+    #expect(kept == first.rows.compactMap(\.storedBytes).reduce(0, +) && kept < bytes["original"]!)
     #expect(first.section("cache")["body_bytes"] as? Int == kept)
 
     let second = try await job.runJob()

@@ -25,12 +25,7 @@ import Testing
   }
 
   @Test func `a refresh shows the cached image first, and then requests`() async throws {
-    site.origin.set(
-      "/page-1.jpg",
-      .sequence([
-        .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["ETag": "\"1\""]), .status(304, headers: ["ETag": "\"1\""]),
-      ])
-    )
+    site.origin.set("/page-1.jpg", .sequence([.jpeg(1, headers: ["ETag": "\"1\""]), .status(304, headers: ["ETag": "\"1\""])]))
     #expect(try await refresh(site.manager, url: site.image(1)).preview == nil)
     let (preview, final) = try await refresh(site.manager, url: site.image(1))
     #expect(preview?.image != nil && final.result.outcome == .revalidated)
@@ -96,16 +91,14 @@ struct ExampleOrigin {
   init() throws {
     origin = try Origin()
     for number in 1...10 {
-      origin.set("/page-\(number).jpg", .body(SampleImages.jpeg(number), type: "image/jpeg", headers: ["ETag": "\"\(number)\""]))
+      origin.set("/page-\(number).jpg", .jpeg(number, headers: ["ETag": "\"\(number)\""]))
     }
     cache = try ImageCache(ImageCache.Configuration(directory: folder.file("cache")))
     memory = ImageMemory(maxCost: 1 << 20, pressure: nil)
     manager = try ImageManager(ImageManager.Configuration(cache: cache, memory: memory))
   }
 
-  /// The URL of an image.
   func image(_ number: Int) -> String { origin.url("/page-\(number).jpg") }
 
-  /// The URLs of all images.
   var images: [String] { (1...10).map(image) }
 }

@@ -16,7 +16,6 @@ public struct Behaviour: Sendable {
   enum Step: Sendable {
     /// A status line and header fields, or any bytes that are sent for HEAD too.
     case head([UInt8])
-    /// Bytes that aren't sent for HEAD.
     case body([UInt8])
     case wait(Gate)
     case close
@@ -46,6 +45,13 @@ extension Behaviour {
   /// A whole body with its Content-Length, and a Content-Type if `type` is given.
   public static func body(_ bytes: [UInt8], type: String? = nil, status: Int = 200, headers: HeaderFields = [:]) -> Behaviour {
     Behaviour(.head(responseHead(status, type: type, length: bytes.count, headers)), .body(bytes))
+  }
+
+  /// A text of that type, by default a page.
+  public static func text(_ text: String, type: String = "text/html") -> Behaviour { .body(Array(text.utf8), type: type) }
+
+  public static func jpeg(_ number: Int = 1, padding: Int = 0, headers: HeaderFields = [:]) -> Behaviour {
+    .body(SampleImages.jpeg(number, padding: padding), type: "image/jpeg", headers: headers)
   }
 
   /// A file, read for each request; 404 if it can't be read. Its type is that of its extension, unless given.
@@ -93,7 +99,6 @@ extension Behaviour {
     return Behaviour(.sequence(list))
   }
 
-  /// Responds with `then` once the gate opens.
   public static func held(_ gate: Gate, then: Behaviour) -> Behaviour { Behaviour(.held(gate, then: then)) }
 
   /// Sends the head at once, then each byte of the body after a step of the gate.
@@ -118,7 +123,6 @@ extension Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .close)
   }
 
-  /// Resets the connection (RST) instead of responding.
   public static var reset: Behaviour { Behaviour(.reset) }
 
   /// Resets the connection (RST) in the middle of the body.
@@ -126,7 +130,6 @@ extension Behaviour {
     Behaviour(.head(responseHead(200, type: type, length: declared)), .body(beginning(of: body, count)), .reset)
   }
 
-  /// Closes the connection cleanly instead of responding.
   public static var close: Behaviour { Behaviour(.close) }
 
   /// Reads the request and sends nothing until the client disconnects.
@@ -150,11 +153,8 @@ extension Behaviour {
   }
 }
 
-/// How a response breaks off.
 public enum BreakOff: Sendable {
-  /// The connection is closed cleanly.
   case close
-  /// The connection is reset.
   case reset
   /// Nothing more is sent until the client disconnects.
   case stall

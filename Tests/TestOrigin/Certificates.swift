@@ -6,15 +6,11 @@ public final class Certificates: Sendable {
 
   /// The authority's certificate, which it signed itself.
   public var authority: String { folder.file("authority.pem") }
-  /// Its key.
   public var authorityKey: String { folder.file("authority.key") }
   /// A server's certificate for 127.0.0.1, localhost, image.test, a.test, b.test and further hosts.
   public var server: String { folder.file("server.pem") }
-  /// Its key.
   public var serverKey: String { folder.file("server.key") }
-  /// A client's certificate.
   public var client: String { folder.file("client.pem") }
-  /// Its key.
   public var clientKey: String { folder.file("client.key") }
 
   /// Creates them with the `openssl` command.
@@ -49,8 +45,6 @@ public final class Certificates: Sendable {
   }
 }
 
-/// openssl failed to create a certificate.
 public struct CertificateFailure: Error, CustomStringConvertible {
-  /// Its output.
   public let description: String
 }

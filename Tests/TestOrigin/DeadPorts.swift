@@ -4,13 +4,10 @@ import Glibc
 public final class RefusedPort: Sendable {
   private let socket: LoopbackSocket
 
-  /// Binds an ephemeral port and never listens on it.
   public init() { socket = LoopbackSocket() }
 
-  /// The port.
   public var port: Int { socket.port }
 
-  /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
@@ -19,7 +16,6 @@ public final class BlackHole: Sendable {
   private let listener = LoopbackSocket()
   private let filler = LoopbackSocket()
 
-  /// Listens and fills the queue.
   public init() {
     // With a backlog of 0 Linux queues one connection (`sk_acceptq_is_full`), and drops every SYN after that.
     guard listen(listener.descriptor, 0) == 0 else { fatalError("listen: \(String(cString: strerror(errno)))") }
@@ -29,10 +25,8 @@ public final class BlackHole: Sendable {
     while poll(&waiting, 1, -1) < 0, errno == EINTR {}
   }
 
-  /// The port.
   public var port: Int { listener.port }
 
-  /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 

@@ -1,9 +1,8 @@
-public import TestSupport
+import TestSupport
 
 /// A gate that holds back responses until a test opens it: order without sleeping.
 public final class Gate: Sendable {
   private struct State: Sendable {
-    /// Whether all pass.
     var isOpen: Bool
     /// The responses that wait, in order of arrival.
     var line: [(id: Int, pass: @Sendable () -> Void)] = []
@@ -15,10 +14,8 @@ public final class Gate: Sendable {
 
   private let state: Watched<State>
 
-  /// Creates a closed or an open gate.
   public init(isOpen: Bool = false) { state = Watched(State(isOpen: isOpen)) }
 
-  /// Lets all pass from now on.
   public func open() {
     let line = state.withLock { state in
       state.isOpen = true
@@ -28,7 +25,6 @@ public final class Gate: Sendable {
     for pass in line { pass() }
   }
 
-  /// Holds back all from now on.
   public func close() { state.withLock { $0.isOpen = false } }
 
   /// Lets `count` pass in order of arrival; if fewer wait, the next to arrive pass too.
@@ -42,7 +38,6 @@ public final class Gate: Sendable {
     for pass in line { pass() }
   }
 
-  /// The number of responses that wait now.
   public var waiting: Int { state.value.waiting }
 
   /// Blocks until at least `count` responses wait.

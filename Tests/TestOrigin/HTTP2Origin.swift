@@ -1,4 +1,4 @@
-public import TestSupport
+import TestSupport
 
 /// An HTTP/2 server on loopback, with or without TLS, that sends only the frames that a test provides, valid or not (RFC 9113).
 ///
@@ -8,7 +8,6 @@ public final class HTTP2Origin: Sendable {
   public struct Request: Sendable, Hashable {
     /// The number of its connection, starting at 1.
     public let connection: Int
-    /// Its stream.
     public let stream: UInt32
     /// Its number among all requests, starting at 1.
     public let sequence: Int
@@ -20,16 +19,13 @@ public final class HTTP2Origin: Sendable {
     case head(UInt32, length: Int? = nil, fields: Int = 0)
     /// Bytes of a body, possibly with its end.
     case data(UInt32, [UInt8], ends: Bool = false)
-    /// RST_STREAM with an error code.
     case reset(UInt32, code: UInt32)
     /// GOAWAY without an error: streams after `last` weren't processed.
     case goAway(last: UInt32)
     /// Bytes that need not be a frame.
     case bytes([UInt8])
-    /// The connection's end.
     case close
 
-    /// A whole response.
     public static func answer(_ stream: UInt32, _ body: [UInt8]) -> [Frame] {
       [.head(stream, length: body.count), .data(stream, body, ends: true)]
     }
@@ -84,10 +80,8 @@ public final class HTTP2Origin: Sendable {
     while read(client) != nil {}
   }
 
-  /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)\(path)" }
 
-  /// Every request, in order of arrival.
   public var requests: [Request] { log.value }
 
   /// Suspends until at least `count` requests have arrived.

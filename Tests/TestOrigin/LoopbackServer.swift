@@ -150,9 +150,7 @@ public final class RawOrigin: Sendable {
     }
   }
 
-  /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { "\(isSecure ? "https" : "http")://127.0.0.1:\(server.port)\(path)" }
 
-  /// The requested paths, in order of arrival.
   public var paths: [String] { log.value }
 }

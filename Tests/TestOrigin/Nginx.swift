@@ -1,22 +1,19 @@
 import Glibc
-public import TestSupport
+import TestSupport
 
 /// Debian's nginx on a port of 127.0.0.1, serving a folder: an independent server.
 ///
 /// It keeps its files in a folder of its own and needs no privileges. One worker; stopped when the last reference is released.
 public final class Nginx: Sendable {
-  /// The port.
   public let port: Int
 
   private let command: Command
   private let folder: TemporaryDirectory
   private let tls: TLS?
 
-  /// nginx's TLS settings.
   public struct TLS: Sendable {
     /// Its certificate, and the authority for client certificates.
     public var certificates: Certificates
-    /// Whether it offers HTTP/2.
     public var offersHTTP2 = true
     /// Whether it requires a client certificate of the same authority.
     public var verifiesClients = false
@@ -96,7 +93,6 @@ public final class Nginx: Sendable {
   /// The scheme, address and port, such as `http://127.0.0.1:40123`.
   public var base: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
 
-  /// The URL of `path`, which starts with a slash.
   public func url(_ path: String) -> String { base + path }
 
   /// The requests served so far, such as `GET /a.jpg 200`, in the order of the ends of their responses.
@@ -104,7 +100,6 @@ public final class Nginx: Sendable {
   /// nginx logs a request after its response, so a client may be a moment ahead: see ``waitForRequests(_:)``.
   public var requests: [String] { command.outputText.split(separator: "\n").map(String.init) }
 
-  /// The number of requests served so far.
   public var requestCount: Int { command.outputLineCount }
 
   /// Suspends until at least `count` requests have been served.
@@ -143,8 +138,6 @@ public final class Nginx: Sendable {
   private static let places = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"]
 }
 
-/// nginx isn't installed.
 public struct NginxFailure: Error, CustomStringConvertible {
-  /// What to do about it.
   public let description: String
 }

@@ -1,18 +1,15 @@
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-public import TestSupport
+import TestSupport
 
 /// An HTTP/1.1 server on loopback that behaves as a test says, correctly or not, and records requests.
 ///
 /// Routes are keyed by path, or by path and query, which takes precedence; they may change while it runs. One event loop serves an
 /// origin, so the order of its events is total. It runs until ``stop()`` or until the last reference is released.
 public final class Origin: Sendable {
-  /// The addresses of an origin.
   public enum Address: Sendable {
-    /// 127.0.0.1.
     case ipv4
-    /// ::1.
     case ipv6
   }
 
@@ -51,7 +48,6 @@ public final class Origin: Sendable {
   /// The first host's scheme, address and port, such as `http://127.0.0.1:40123`.
   public var base: String { bases[0] }
 
-  /// The first host's port.
   public var port: Int { ports[0] }
 
   /// The URL of `path`, which starts with a slash, on one of the hosts, by default the first.
@@ -100,15 +96,12 @@ public final class Origin: Sendable {
   }
 }
 
-/// The recorded requests and connections.
 extension Origin {
-  /// Every request, in order of arrival.
   public var requests: [RecordedRequest] { ledger.value.requests }
 
   /// The number of requests for `path` with any query; if `path` has a query, for exactly that.
   public func count(of path: String) -> Int { ledger.value.counts[path] ?? 0 }
 
-  /// Received requests whose response has not ended.
   public var inFlight: Int { ledger.value.totalInFlight }
 
   /// The maximum number of requests in flight at once, over all hosts.
@@ -126,7 +119,6 @@ extension Origin {
   /// Whether the whole response to `request` was written before its connection closed.
   public func hasAnswered(_ request: RecordedRequest) -> Bool { ledger.value.answered.contains(request.sequence) }
 
-  /// The number of connections accepted so far.
   public var connectionsOpened: Int { ledger.value.connectionsOpened }
 }
 

@@ -24,7 +24,6 @@ public final class TestProxy: Sendable {
     }
   }
 
-  /// The port.
   public var port: Int { server.port }
 
   /// The log so far: a line per tunnel or forwarded request, such as `CONNECT example.test:80`, `GET http://example.test/a` or

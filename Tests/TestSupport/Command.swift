@@ -104,10 +104,8 @@ extension Command {
   /// The number of complete lines from standard output so far.
   public var outputLineCount: Int { state.value.outputLines }
 
-  /// The text from standard error so far.
   public var errorText: String { String(decoding: state.value.error, as: UTF8.self) }
 
-  /// Whether the process is still running.
   public var isRunning: Bool { state.value.ending == nil }
 }
 
@@ -180,9 +178,7 @@ extension Command {
 
   /// A terminal for standard input, standard error and, by default, standard output.
   public struct Terminal: Sendable {
-    /// In characters.
     public var columns: Int
-    /// In lines.
     public var rows: Int
     /// Whether standard output goes to the terminal; if false, it is as without a terminal, like in `prewarm … | cat`.
     public var takesOutput: Bool
@@ -194,17 +190,13 @@ extension Command {
     }
   }
 
-  /// How a process ended.
   public enum Ending: Sendable, Hashable {
-    /// It exited with this status.
     case exited(Int)
-    /// This signal killed it.
     case signalled(Int32)
   }
 
   /// The result of a process that has ended.
   public struct Result: Sendable {
-    /// How it ended.
     public let ending: Ending
     /// The bytes from standard output, or from the terminal.
     public let output: [UInt8]
@@ -213,9 +205,7 @@ extension Command {
 
     /// The exit status; nil if a signal killed it.
     public var status: Int? { if case .exited(let status) = ending { status } else { nil } }
-    /// Standard output as text.
     public var outputText: String { String(decoding: output, as: UTF8.self) }
-    /// Standard error as text.
     public var errorText: String { String(decoding: error, as: UTF8.self) }
   }
 }

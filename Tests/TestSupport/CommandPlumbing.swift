@@ -119,7 +119,6 @@ enum Spawn {
   /// `POSIX_SPAWN_SETSID` of `spawn.h`: the child leads a new session without a controlling terminal.
   static let newSession: Int32 = 0x80
 
-  /// Sets the child's working folder.
   static func addChangeOfFolder(_ actions: Actions, _ folder: String) {
     let call = symbol("posix_spawn_file_actions_addchdir_np", as: (@convention(c) (Actions, UnsafePointer<CChar>) -> Int32).self)
     precondition(call(actions, folder) == 0)
@@ -160,8 +159,6 @@ func spawn(_ executable: String, _ arguments: [String], environment: [String: St
   return id
 }
 
-/// A command couldn't be started.
 public struct SpawnFailure: Error, CustomStringConvertible {
-  /// The executable and the system's error.
   public let description: String
 }

@@ -15,12 +15,10 @@ public enum Fixtures {
   }
 }
 
-/// The repository of the tests.
 public enum Repository {
   public static let path = URL(fileURLWithPath: "\(Fixtures.directory)/../..").standardized.resolvingSymlinksInPath().path
 }
 
-/// The built `prewarm` executable.
 public enum BuiltCommand {
   /// Its path: `$PREWARM_COMMAND`, else the file next to the running test bundle, where SwiftPM builds both.
   public static let path: String = {

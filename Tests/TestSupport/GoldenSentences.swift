@@ -29,7 +29,6 @@ public func expectGolden(_ text: String?, for label: String? = nil, sourceLocati
   if let problem { Issue.record("\(problem)", sourceLocation: sourceLocation) }
 }
 
-/// The golden files read so far.
 private let goldenSentences = Mutex<[String: GoldenModule]>([:])
 
 private struct GoldenModule {

@@ -9,10 +9,8 @@ public final class ManualClock: Sendable {
   /// A clock with the calendar time `start` and a monotonic time of zero.
   public init(start: Timestamp = Timestamp(milliseconds: 1_800_000_000_000)) { self.start = start }
 
-  /// Advances both clocks by `duration`.
   public func advance(by duration: Duration) { elapsed.withLock { $0 += duration } }
 
-  /// This clock as a source of time.
   public var source: TimeSource {
     TimeSource(
       monotonic: { MonotonicInstant(nanoseconds: 1).advanced(by: self.elapsed.withLock { $0 }) },

@@ -5,7 +5,6 @@ public import Glibc
 public struct ProcessUsage: Sendable, Equatable {
   /// The number of open descriptors. For this process, the one used for counting is excluded.
   public let descriptors: Int
-  /// The number of threads.
   public let threads: Int
   /// The resident memory in bytes (VmRSS).
   public let residentBytes: Int

@@ -25,7 +25,6 @@ public final class TemporaryDirectory: Sendable {
     Self.living.withLock { _ = $0.insert(path) }
   }
 
-  /// The path of `name` in this folder.
   public func file(_ name: String) -> String { "\(path)/\(name)" }
 
   /// Writes `bytes` to the file `name`, creates missing folders, and returns its path.

@@ -10,10 +10,8 @@ extension FaultRow {
       FaultRow(
         "server",
         "one of ten hosts stalls, in \(order.uppercased())",
-        keys: "prefetch: {order: \(order), concurrency: 2, per-host: 1}",
-        outcome: "downloaded",
-        exit: 0,
-        says: ""
+        .downloaded,
+        keys: "prefetch: {order: \(order), concurrency: 2, per-host: 1}"
       ) { scene in
         let gate = Gate()
         let origin = try Origin(addresses: [Origin.Address](repeating: .ipv4, count: 10))
@@ -29,45 +27,33 @@ extension FaultRow {
         try await scene.others[0].waitForRequests(55)
         scene.gates[0].open()
         return try await command.wait()
-      } check: { scene, result in
+      } check: { scene, run in
         let origin = scene.others[0]
         let isBad = origin.requests.prefix(55).map { $0.port == origin.ports[0] }
         #expect(isBad.count { $0 } == 1, "the stalling host got \(isBad.count { $0 }) requests meanwhile")
         let asked = origin.requests.filter { $0.port != origin.ports[0] }.map(\.path)
         let others = (0...60).filter { $0 % 10 != 0 }.map { "/\($0).jpg" }
         #expect(asked == (order == "fifo" ? others : others.reversed()), "\(asked)")
-        let run = try scene.job.finishedRun(result)
         #expect(run.totals["downloaded"] == 61, "\(run.totals)")
       }
     } + [
-      FaultRow(
-        "network",
-        "one of two edges is down",
-        outcome: "failed",
-        kind: "connect",
-        exit: 2,
-        says: "Connection refused"
-      ) { scene in
-        let port = RefusedPort()
-        scene.kept.append(port)
+      FaultRow("network", "one of two edges is down", .failed("connect", "Connection refused")) { scene in
+        let port = scene.keep(RefusedPort())
         scene.add(.good)
         let edges = "{east: '127.0.0.1:\(scene.origin.port)', west: '127.0.0.1:\(port.port)'}"
-        scene.options += ["--set", "request.edges=\(edges)"]
-      } check: { scene, result in
+        scene.set("request.edges=\(edges)")
+      } check: { scene, run in
         // Two edges for each of three URLs.
-        let totals = try scene.job.finishedRun(result).totals
+        let totals = run.totals
         #expect(totals["downloaded"] == 3 && totals["failed"] == 3, "\(totals)")
       },
       FaultRow(
         "server",
         "a CDN miss if a hit is required",
-        keys: "verify: {remote-cache: hit}",
-        outcome: "failed",
-        kind: "remote-cache",
-        exit: 2,
-        says: "X-Cache: MISS"
+        .failed("remote-cache", "X-Cache: MISS"),
+        keys: "verify: {remote-cache: hit}"
       ) { scene in
-        scene.add(.body(SampleImages.jpeg(9), type: "image/jpeg", headers: ["X-Cache": "MISS"]))
+        scene.add(.jpeg(9, headers: ["X-Cache": "MISS"]))
       } check: { scene, _ in
         #expect(scene.origin.count(of: "/fault.jpg") == 2, "\(scene.origin.count(of: "/fault.jpg")) requests")
       },
@@ -107,7 +93,7 @@ extension FaultRow {
     images: Int = 6,
     isLimited: Bool = true
   ) -> FaultRow {
-    FaultRow("server", fault, keys: keys, outcome: "downloaded", exit: 0) { scene in
+    FaultRow("server", fault, .downloaded, keys: keys) { scene in
       let folder = TemporaryDirectory()
       for number in 0..<images { folder.write(SampleImages.jpeg(number), to: "\(number).jpg") }
       let nginx = try await Nginx(
@@ -122,8 +108,7 @@ extension FaultRow {
       )
       scene.kept += [folder, nginx]
       scene.urls += (0..<images).map { nginx.url("/\($0).jpg") }
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+    } check: { _, run in
       let refused = (run.attempts("total") ?? 0) - images
       #expect(run.totals["downloaded"] == images, "\(run.totals)")
       #expect(isLimited ? refused > 0 : refused == 0, "\(refused) responses of 429")
@@ -135,14 +120,7 @@ extension FaultRow {
 extension FaultRow {
   /// Hosts that request pauses, or are down.
   static let throttling: [FaultRow] = [
-    FaultRow(
-      "server",
-      "429 with Retry-After for half of the requests",
-      keys: "prefetch: {per-host: 1}",
-      outcome: "downloaded",
-      exit: 0,
-      says: ""
-    ) { scene in
+    FaultRow("server", "429 with Retry-After for half of the requests", .downloaded, keys: "prefetch: {per-host: 1}") { scene in
       let turns = Mutex<[Int: Int]>([:])
       let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
       origin.setFallback { request in
@@ -154,8 +132,7 @@ extension FaultRow {
       }
       scene.others.append(origin)
       scene.urls += (0..<6).map { origin.url("/\($0).jpg", host: $0 % 3) }
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+    } check: { scene, run in
       let requests = scene.others[0].requests
       #expect(run.totals["downloaded"] == 6 && requests.count == 12, "\(run.totals), \(requests.count) requests")
       #expect(run.waitedSeconds >= 6, "waited \(run.waitedSeconds) s")
@@ -171,25 +148,20 @@ extension FaultRow {
     FaultRow(
       "server",
       "429 with Retry-After, always and for 200 URLs",
-      keys: "request: {retries: 0, retry-after-max: 2s}",
-      outcome: "failed",
-      kind: "http-status",
-      exit: 2,
-      says: "longer than request.retry-after-max (2 s)"
+      .failed("http-status", "longer than request.retry-after-max (2 s)"),
+      keys: "request: {retries: 0, retry-after-max: 2s}"
     ) { scene in
       for number in 0..<200 { scene.add(.status(429, headers: ["Retry-After": "1"]), at: "/\(number).jpg") }
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+    } check: { scene, run in
       #expect(run.totals["failed"] == 200, "\(run.totals)")
       // Two for the stored images; eight at a time for two pauses at most, which are requests sent before a pause was
       // known.
       #expect(scene.origin.requests.count < 60, "\(scene.origin.requests.count) requests")
     },
-    FaultRow("server", "503 until a date", outcome: "downloaded", exit: 0) { scene in
+    FaultRow("server", "503 until a date", .downloaded) { scene in
       let headers: HeaderFields = ["Date": "Sun, 06 Nov 1994 08:49:37 GMT", "Retry-After": "Sun, 06 Nov 1994 08:49:38 GMT"]
       scene.add(.sequence([.status(503, headers: headers), .good]))
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+    } check: { scene, run in
       #expect(run.waitedSeconds >= 1 && scene.origin.count(of: "/fault.jpg") == 2, "\(run.section("attempts"))")
     },
     .server("503 until a date in the far future", "http-status", "request.retry-after-max (120 s)") {
@@ -199,17 +171,12 @@ extension FaultRow {
     FaultRow(
       "network",
       "a host that is down, with 60 URLs",
-      keys: "request: {retries: 0}\nprefetch: {deadline: 2s}",
-      outcome: "failed",
-      kind: "host-down",
-      exit: 2,
-      says: "connection refused"
+      .failed("host-down", "connection refused"),
+      keys: "request: {retries: 0}\nprefetch: {deadline: 2s}"
     ) { scene in
-      let port = RefusedPort()
-      scene.kept.append(port)
+      let port = scene.keep(RefusedPort())
       scene.urls += (0..<60).map { port.url("/\($0).jpg") }
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+    } check: { scene, run in
       let kinds = run.failuresByKind
       #expect((kinds["connect"] ?? 0) + (kinds["host-down"] ?? 0) == 60, "\(run.totals) \(kinds)")
     },
@@ -218,7 +185,7 @@ extension FaultRow {
 
 extension Behaviour {
   /// An image.
-  static let good = Behaviour.body(SampleImages.jpeg(9, padding: 3000), type: "image/jpeg")
+  static let good = Behaviour.jpeg(9, padding: 3000)
 }
 
 extension Run {

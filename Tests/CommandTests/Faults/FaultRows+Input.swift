@@ -6,40 +6,37 @@ import Testing
 extension FaultRow {
   /// Invalid files and lines.
   static let input: [FaultRow] = [
-    .input("invalid YAML", exit: 3, "job.yaml:3:1: while parsing") {
+    .input("invalid YAML", .ended(3, "job.yaml:3:1: while parsing")) {
       $0.job.folder.write("version: 1\nname: [\n", to: "job.yaml")
     },
-    .input("an unknown key", exit: 3, "manifests") {
-      $0.job.folder.write("version: 1\nname: test\nmanifest: [{path: urls.txt}]\n", to: "job.yaml")
+    .input("an unknown key", .ended(3, "manifests")) {
+      $0.job.writeJob("manifest: [{path: urls.txt}]")
     },
-    .input("an empty job", exit: 3, "job.yaml") { $0.job.folder.write("", to: "job.yaml") },
-    .input("a missing job", exit: 3, "job.yaml") { unlink($0.job.folder.file("job.yaml")) },
-    .input("a binary job", exit: 3, "job.yaml") { $0.job.folder.write(Array(0...255), to: "job.yaml") },
-    .input("a YAML bomb", exit: 3, "job.yaml") { $0.job.folder.write(yamlBomb, to: "job.yaml") },
-    .manifest("a missing manifest", exit: 3, "cannot") { unlink($0.job.folder.file("urls.txt")) },
-    .manifest("a manifest that is a folder", exit: 3, "urls.txt") { scene in
+    .input("an empty job", .ended(3, "job.yaml")) { $0.job.folder.write("", to: "job.yaml") },
+    .input("a missing job", .ended(3, "job.yaml")) { unlink($0.job.folder.file("job.yaml")) },
+    .input("a binary job", .ended(3, "job.yaml")) { $0.job.folder.write(Array(0...255), to: "job.yaml") },
+    .input("a YAML bomb", .ended(3, "job.yaml")) { $0.job.folder.write(yamlBomb, to: "job.yaml") },
+    .manifest("a missing manifest", .ended(3, "cannot")) { unlink($0.job.folder.file("urls.txt")) },
+    .manifest("a manifest that is a folder", .ended(3, "urls.txt")) { scene in
       unlink(scene.job.folder.file("urls.txt"))
       mkdir(scene.job.folder.file("urls.txt"), 0o755)
     },
-    .manifest("an empty manifest", exit: 2, "") { $0.job.folder.write("", to: "urls.txt") },
-    .manifest("a truncated gzip manifest", exit: 1, "urls.txt.gz") { scene in
+    .manifest("an empty manifest", .ended(2)) { $0.job.folder.write("", to: "urls.txt") },
+    .manifest("a truncated gzip manifest", .ended(1, "urls.txt.gz")) { scene in
       scene.job.write(urls: (0..<5000).map { scene.origin.url("/missing-\($0).jpg") })
       _ = try await Command("/bin/gzip", [scene.job.folder.file("urls.txt")]).wait()
       let whole = scene.job.folder.read("urls.txt.gz") ?? []
       scene.job.folder.write(whole.dropLast(whole.count - 100), to: "urls.txt.gz")
-      scene.options += ["--set", "manifests=[{path: urls.txt.gz}]"]
+      scene.set("manifests=[{path: urls.txt.gz}]")
     },
-    .manifest("a manifest of binary data", exit: 3, "binary") {
+    .manifest("a manifest of binary data", .ended(3, "binary")) {
       $0.job.folder.write([0x00, 0x01, 0xfe, 0xff, 0x0a], to: "urls.txt")
     },
     FaultRow(
       "input",
       "standard input without a final newline",
-      outcome: "failed",
-      kind: "invalid-url",
-      exit: 2,
-      says: "no scheme",
-      arrange: { $0.options += ["--set", "manifests=[{path: '-'}]"] },
+      .failed("invalid-url", "no scheme"),
+      arrange: { $0.set("manifests=[{path: '-'}]") },
       run: { try await $0.start(input: .bytes(Array("\($0.stored[0])\nhtt".utf8))).wait() }
     ),
     .line("a line that isn't a URL", "not a url", says: "isn't a URL or a path"),
@@ -50,27 +47,21 @@ extension FaultRow {
     .line("a host with a space", "http://exa mple/a.jpg", says: "words after the URL"),
     .line("a line of 1 MB", "http://127.0.0.1/" + String(repeating: "a", count: 1_000_000), says: "longer than 65536 bytes"),
     .line("control characters", "http://127.0.0.1/a\u{1}\u{1B}[31m.jpg", says: "words after the URL"),
-    .input("invalid JSON Lines", exit: 2, "neither an object nor a string", outcome: "failed", kind: "invalid-url") {
-      scene in
+    .input("invalid JSON Lines", .failed("invalid-url", "neither an object nor a string")) { scene in
       scene.urls = []
       scene.job.folder.write("{\"url\": \n[1,2\n", to: "urls.jsonl")
-      scene.options += ["--set", "manifests=[{path: urls.jsonl}]"]
+      scene.set("manifests=[{path: urls.jsonl}]")
     },
   ]
 
   /// A line of the manifest that can't be fetched.
   private static func line(_ fault: String, _ line: String, says: String) -> FaultRow {
-    .input(fault, exit: 2, says, outcome: "failed", kind: "invalid-url") { $0.urls.append(line) }
+    .input(fault, .failed("invalid-url", says)) { $0.urls.append(line) }
   }
 
   /// A manifest that can't be read; nothing else is added to it.
-  private static func manifest(
-    _ fault: String,
-    exit: Int,
-    _ says: String,
-    _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
-  ) -> FaultRow {
-    .input(fault, exit: exit, says) { scene in
+  private static func manifest(_ fault: String, _ end: FaultEnd, _ arrange: @escaping FaultScript) -> FaultRow {
+    .input(fault, end) { scene in
       scene.urls = []
       try await arrange(scene)
     }
@@ -88,19 +79,14 @@ extension FaultRow {
   static let sitemaps: [FaultRow] = [
     sitemap("a sitemap that is not there", "the server responded with 404 Not Found", .status(404)),
     sitemap("a sitemap whose server is gone", "Connection refused") { scene in
-      let port = RefusedPort()
-      scene.kept.append(port)
+      let port = scene.keep(RefusedPort())
       return port.url("/sitemap.xml")
     },
     sitemap("a sitemap that breaks off on the way", "closed the connection", .reset),
     sitemap("a sitemap of broken XML", "the XML is broken", downloads: 1) { scene in
       serve(scene, "<urlset>\(entry(scene))<url><loc>http://127.0.0.1/b.jpg</lo")
     },
-    sitemap(
-      "a sitemap that is an HTML page",
-      "its first element is <html>",
-      .body(Array("<html><body/></html>".utf8), type: "text/html")
-    ),
+    sitemap("a sitemap that is an HTML page", "its first element is <html>", .text("<html><body/></html>")),
     sitemap("an empty sitemap", "it is empty", .body([], type: "application/xml")),
     sitemap("a sitemap with an entity bomb", "declares entities") { serve($0, bomb) },
     sitemap("a sitemap with an entity that names a file", "declares entities") { scene in
@@ -123,7 +109,7 @@ extension FaultRow {
       serve(scene, index(["/sitemap.xml", "/child.xml", "/sitemap.xml"].map { scene.origin.url($0) }))
     },
     sitemap("endless indexes", "nested more than 3 levels deep") { scene in
-      scene.origin.setFallback { .body(Array(index(["\($0.path)/a.xml"]).utf8), type: "application/xml") }
+      scene.origin.setFallback { .text(index(["\($0.path)/a.xml"]), type: "application/xml") }
       return scene.origin.url("/endless.xml")
     },
     sitemap("an index with an invalid URL", "with an invalid URL", downloads: 1) { scene in
@@ -134,44 +120,30 @@ extension FaultRow {
 
   /// Invalid access logs.
   static let logs: [FaultRow] = [
-    log("an access log of garbage", exit: 2, "3 lines aren't in a known log format", "garbage\n\u{1}\u{2}\n\n[\"\n"),
+    log("an access log of garbage", .ended(2, "3 lines aren't in a known log format"), "garbage\n\u{1}\u{2}\n\n[\"\n"),
     log(
       "an access log without successful requests",
-      exit: 2,
-      "no successful GET of an image",
+      .ended(2, "no successful GET of an image"),
       line.replacing("200", with: "404")
     ),
-    log("an access log without base-url", exit: 1, "set base-url", line, base: ""),
-    log(
-      "an access log with a line of 1 MB",
-      exit: 0,
-      "",
-      String(repeating: "a", count: 1_000_000) + "\n" + line,
-      outcome: "downloaded"
-    ),
-    .input("a truncated gzip access log", exit: 1, "the gzip data is truncated") { scene in
+    log("an access log without base-url", .ended(1, "set base-url"), line, base: ""),
+    log("an access log with a line of 1 MB", .downloaded, String(repeating: "a", count: 1_000_000) + "\n" + line),
+    .input("a truncated gzip access log", .ended(1, "the gzip data is truncated")) { scene in
       scene.job.folder.write(String(repeating: line, count: 5000), to: "access.log")
       _ = try await Command("/bin/gzip", [scene.job.folder.file("access.log")]).wait()
       scene.job.folder.write((scene.job.folder.read("access.log.gz") ?? []).dropLast(20), to: "access.log.gz")
-      scene.options += ["--set", "manifests=[{path: access.log.gz, format: combined, base-url: '\(scene.origin.base)'}]"]
+      scene.set("manifests=[{path: access.log.gz, format: combined, base-url: '\(scene.origin.base)'}]")
     },
   ]
 
   private static let line = "127.0.0.1 - - [21/Nov/2026:10:00:00 +0000] \"GET /fault.jpg HTTP/1.1\" 200 5 \"-\" \"x\"\n"
 
-  private static func log(
-    _ fault: String,
-    exit: Int,
-    _ says: String,
-    _ text: String,
-    base: String? = nil,
-    outcome: String? = nil
-  ) -> FaultRow {
-    .input(fault, exit: exit, says, outcome: outcome) { scene in
+  private static func log(_ fault: String, _ end: FaultEnd, _ text: String, base: String? = nil) -> FaultRow {
+    .input(fault, end) { scene in
       scene.origin.set("/fault.jpg", .good)
       scene.job.folder.write(text, to: "access.log")
       let base = base ?? ", base-url: '\(scene.origin.base)'"
-      scene.options += ["--set", "manifests=[{path: access.log, format: combined\(base)}]"]
+      scene.set("manifests=[{path: access.log, format: combined\(base)}]")
     }
   }
 
@@ -183,8 +155,8 @@ extension FaultRow {
 
   /// Serves the sitemap, and a good one beside it.
   private static func serve(_ scene: FaultScene, _ text: String) -> String {
-    scene.origin.set("/sitemap.xml", .body(Array(text.utf8), type: "application/xml"))
-    scene.origin.set("/child.xml", .body(Array("<urlset>\(entry(scene))</urlset>".utf8), type: "application/xml"))
+    scene.origin.set("/sitemap.xml", .text(text, type: "application/xml"))
+    scene.origin.set("/child.xml", .text("<urlset>\(entry(scene))</urlset>", type: "application/xml"))
     return scene.origin.url("/sitemap.xml")
   }
 
@@ -208,12 +180,11 @@ extension FaultRow {
     downloads: Int = 0,
     _ make: @escaping @Sendable (FaultScene) async throws -> String
   ) -> FaultRow {
-    FaultRow("input", fault, outcome: downloads > 0 ? "downloaded" : nil, exit: exit, says: says) { scene in
+    FaultRow("input", fault, downloads > 0 ? .downloaded(exit: exit, says) : .ended(exit, says)) { scene in
       scene.origin.set("/fault.jpg", .good)
       let url = try await make(scene)
-      scene.options += ["--set", "manifests=[{path: urls.txt}, {url: '\(url)', format: sitemap}]"]
-    } check: { scene, result in
-      let run = try scene.job.finishedRun(result)
+      scene.set("manifests=[{path: urls.txt}, {url: '\(url)', format: sitemap}]")
+    } check: { scene, run in
       #expect(run.totals["downloaded"] == downloads && run.totals["hit_disk"] == 2, "\(run.totals)")
       #expect(run.report["manifests_read"] as? Bool == (exit == 0))
     }
@@ -223,26 +194,19 @@ extension FaultRow {
 extension FaultRow {
   /// Hosts whose robots.txt disallows requests, or is unavailable (RFC 9309).
   static let robots: [FaultRow] = [
-    robots("robots.txt forbids it", .body(Array("User-agent: *\nDisallow: /fault\n".utf8), type: "text/plain"), "disallows it"),
+    robots("robots.txt forbids it", .text("User-agent: *\nDisallow: /fault\n", type: "text/plain"), "disallows it"),
     robots("robots.txt answers 503", .status(503), "couldn't be fetched"),
     robots("robots.txt breaks off", .reset, "couldn't be fetched", kind: "reset"),
     robots("robots.txt is not there", .status(404)),
     robots("robots.txt redirects to itself", .redirect(to: "/robots.txt")),
-    robots("robots.txt is an HTML page", .body(Array("<!doctype html><p>Disallow: /fault".utf8), type: "text/html")),
+    robots("robots.txt is an HTML page", .text("<!doctype html><p>Disallow: /fault")),
     robots("robots.txt is 20 MB of one line", .body([UInt8](repeating: 0x61, count: 20_000_000), type: "text/plain")),
   ]
 
   private static func robots(_ fault: String, _ behaviour: Behaviour, _ says: String? = nil, kind: String = "robots") -> FaultRow
   {
-    FaultRow(
-      "server",
-      fault,
-      keys: "request: {retries: 0, robots: respect}",
-      outcome: says == nil ? "downloaded" : "failed",
-      kind: says == nil ? nil : kind,
-      exit: says == nil ? 0 : 2,
-      says: says ?? ""
-    ) { scene in
+    let end = says.map { FaultEnd.failed(kind, $0) } ?? .downloaded
+    return FaultRow("server", fault, end, keys: "request: {retries: 0, robots: respect}") { scene in
       scene.origin.set("/robots.txt", behaviour)
       scene.add(.good)
     } check: { scene, _ in

@@ -7,94 +7,74 @@ private let impatient = "request: {retries: 0, connect-timeout: 1s}"
 extension FaultRow {
   /// Unreachable servers.
   static let network: [FaultRow] = [
-    .network("a port that refuses", "connect", "Connection refused") { scene in
-      let port = RefusedPort()
-      scene.kept.append(port)
-      return port.url("/fault.jpg")
-    },
-    .network("a port that never responds", "connect", "within 1 s", keys: impatient) { scene in
-      let hole = BlackHole()
-      scene.kept.append(hole)
-      return hole.url("/fault.jpg")
-    },
-    .network("an unreachable network", "connect", "no connection to 255.255.255.255") { _ in "http://255.255.255.255/fault.jpg"
-    },
+    .network("a port that refuses", "connect", "Connection refused") { $0.keep(RefusedPort()).url("/fault.jpg") },
+    .network("a port that never responds", "connect", "within 1 s", keys: impatient) { $0.keep(BlackHole()).url("/fault.jpg") },
+    .network("an unreachable network", "connect", "no connection to 255.255.255.255") { _ in "http://255.255.255.255/fault.jpg" },
     .resolver("an unknown name", "nobody.none"),
     .resolver("a resolver that is down", "images.down", exit: 1),
     .resolver("a resolver that fails", "images.broken", exit: 1),
     .resolver("a resolver that never responds", "images.asleep", keys: impatient),
-    .network("TLS to a plain port", "tls", "the TLS handshake with") { scene in "https://127.0.0.1:\(scene.origin.port)/fault.jpg"
-    },
-    .network("a server that closes every connection", "reset", "closed the connection") { scene in
-      let origin = try Origin(fallback: .close)
-      scene.kept.append(origin)
-      return origin.url("/fault.jpg")
+    .network("TLS to a plain port", "tls", "the TLS handshake with") { "https://127.0.0.1:\($0.origin.port)/fault.jpg" },
+    .network("a server that closes every connection", "reset", "closed the connection") {
+      try $0.keep(Origin(fallback: .close)).url("/fault.jpg")
     },
     .network("a self-signed certificate", "tls", "certificate") { scene in
       let (certificates, port) = (try await Certificates.shared.value, freePort())
       let files = ["-cert", certificates.authority, "-key", certificates.authorityKey]
-      let server = try Command("/usr/bin/openssl", ["s_server", "-accept", "127.0.0.1:\(port)", "-www"] + files, input: .open)
-      scene.kept.append(server)
+      let arguments = ["s_server", "-accept", "127.0.0.1:\(port)", "-www"] + files
+      let server = scene.keep(try Command("/usr/bin/openssl", arguments, input: .open))
       try await server.waitForOutput("ACCEPT")
       return "https://127.0.0.1:\(port)/fault.jpg"
     },
     .network("a transfer above its timeout", "timeout", "took more than 1 s", keys: "request: {retries: 0, timeout: 1s}") {
       scene in
-      let gate = Gate()
-      scene.kept.append(gate)
+      let gate = scene.keep(Gate())
       scene.origin.set("/slow.jpg", .paused(SampleImages.jpeg(8), after: 20, gate))
       return scene.origin.url("/slow.jpg")
     },
   ]
 
   private static func resolver(_ fault: String, _ name: String, keys: String = "", exit: Int = 2) -> FaultRow {
-    var row = FaultRow.network(fault, "dns", "the name \(name) ", keys: keys) { scene in
+    FaultRow("network", fault, .failed("dns", "the name \(name) ", exit: exit), keys: keys) { scene in
       scene.environment["LD_PRELOAD"] = Preload.resolver.path
-      return "http://\(name)/fault.jpg"
+      scene.urls.append("http://\(name)/fault.jpg")
     }
-    row.exit = exit
-    return row
   }
 }
 
 extension FaultRow {
   /// nginx with TLS, and the trust between it and prewarm.
   static let encrypted: [FaultRow] = [
-    .nginx("a private authority, over HTTP/2", outcome: "downloaded", trusts: .its) { scene in
-      scene.options += ["--set", "request.http=2"]
-    },
-    .nginx("an authority that is not trusted", kind: "tls", "certificate", trusts: .theSystems),
-    .nginx("an authority other than the trusted one", kind: "tls", "certificate", trusts: .another),
-    .nginx("a certificate for another name", kind: "tls", "certificate", trusts: .its) { scene in
+    .nginx("a private authority, over HTTP/2") { $0.set("request.http=2") },
+    .nginx("an authority that is not trusted", .failed("tls", "certificate"), trusts: .theSystems),
+    .nginx("an authority other than the trusted one", .failed("tls", "certificate"), trusts: .another),
+    .nginx("a certificate for another name", .failed("tls", "certificate")) { scene in
       let port = scene.urls.removeLast().split(separator: ":").last?.prefix { $0 != "/" } ?? ""
       scene.urls.append("https://image.invalid/fault.jpg")
-      scene.options += ["--set", "request.connect-to=['image.invalid:443:127.0.0.1:\(port)']"]
+      scene.set("request.connect-to=['image.invalid:443:127.0.0.1:\(port)']")
     },
-    .nginx("an untrusted authority without verification", outcome: "downloaded", trusts: .theSystems) { scene in
-      scene.options += ["--set", "request.tls.verify=false"]
+    .nginx("an untrusted authority without verification", trusts: .theSystems) { $0.set("request.tls.verify=false") },
+    .nginx("a server without the required HTTP/2", .failed("connect", "doesn't support HTTP/2"), http2: false) {
+      $0.set("request.http=2")
     },
-    .nginx("a server without the required HTTP/2", kind: "connect", "doesn't support HTTP/2", http2: false) { scene in
-      scene.options += ["--set", "request.http=2"]
-    },
-    .nginx("a required client certificate that is sent", outcome: "downloaded", asksClients: true, shows: .its),
-    .nginx("a required client certificate that is missing", kind: "http-status", "400 Bad Request", asksClients: true),
+    .nginx("a required client certificate that is sent", asksClients: true, shows: .its),
+    .nginx("a required client certificate that is missing", .failed("http-status", "400 Bad Request"), asksClients: true),
     .nginx(
       "a client certificate of another authority",
-      kind: "http-status",
-      "400 Bad Request",
+      .failed("http-status", "400 Bad Request"),
       asksClients: true,
       shows: .another
     ),
-    .nginx("an invalid key", kind: "tls", "cannot use the client certificate", asksClients: true, shows: .its) { scene in
+    .nginx("an invalid key", .failed("tls", "cannot use the client certificate"), asksClients: true, shows: .its) { scene in
       scene.job.folder.write("no key\n", to: "no.key")
-      scene.options += ["--set", "request.tls.client-key=no.key"]
+      scene.set("request.tls.client-key=no.key")
     },
-    .nginx("invalid trusted certificates", kind: "tls", "no.pem as PEM", trusts: .theSystems) { scene in
+    .nginx("invalid trusted certificates", .failed("tls", "no.pem as PEM"), trusts: .theSystems) { scene in
       scene.job.folder.write("no certificate\n", to: "no.pem")
-      scene.options += ["--set", "request.tls.ca-file=no.pem"]
+      scene.set("request.tls.ca-file=no.pem")
     },
-    .nginx("missing trusted certificates", exit: 1, "absent.pem", trusts: .theSystems) { scene in
-      scene.options += ["--set", "request.tls.ca-file=absent.pem"]
+    .nginx("missing trusted certificates", .ended(1, "absent.pem"), trusts: .theSystems) {
+      $0.set("request.tls.ca-file=absent.pem")
     },
   ]
 
@@ -105,24 +85,14 @@ extension FaultRow {
 
   private static func nginx(
     _ fault: String,
-    outcome: String? = nil,
-    exit: Int? = nil,
-    kind: String? = nil,
-    _ says: String = "",
+    _ end: FaultEnd = .downloaded,
     http2: Bool = true,
     asksClients: Bool = false,
     trusts: Authority = .its,
     shows: Authority? = nil,
     _ further: @escaping @Sendable (FaultScene) -> Void = { _ in }
   ) -> FaultRow {
-    FaultRow(
-      "network",
-      "TLS: \(fault)",
-      outcome: kind == nil ? outcome : "failed",
-      kind: kind,
-      exit: exit ?? (kind == nil ? 0 : 2),
-      says: says
-    ) { scene in
+    FaultRow("network", "TLS: \(fault)", end) { scene in
       let certificates = try await Certificates.shared.value
       let others = try await Certificates.others.value
       let folder = TemporaryDirectory()
@@ -136,12 +106,12 @@ extension FaultRow {
       scene.urls.append(nginx.url("/fault.jpg"))
       if trusts != .theSystems {
         let trusted = trusts == .its ? certificates : others
-        scene.options += ["--set", "request.tls.ca-file=\(trusted.authority)"]
+        scene.set("request.tls.ca-file=\(trusted.authority)")
       }
       if let shows {
         let shown = shows == .its ? certificates : others
-        scene.options += ["--set", "request.tls.client-certificate=\(shown.client)"]
-        scene.options += ["--set", "request.tls.client-key=\(shown.clientKey)"]
+        scene.set("request.tls.client-certificate=\(shown.client)")
+        scene.set("request.tls.client-key=\(shown.clientKey)")
       }
       further(scene)
     }
@@ -157,46 +127,43 @@ extension Certificates {
 extension FaultRow {
   /// Servers that reset streams and close connections of HTTP/2 (RFC 9113).
   static let http2: [FaultRow] = [
-    .http2("refuses the first stream", outcome: "downloaded", connections: [1, 2]) { request in
-      request.sequence == 1 ? [.reset(request.stream, code: HTTP2Origin.refusedStream)] : answer(request)
+    .http2("refuses the first stream", connections: [1, 2]) {
+      $0.sequence == 1 ? [.reset($0.stream, code: HTTP2Origin.refusedStream)] : answer($0)
     },
-    .http2("refuses every stream", kind: "reset", "closed the connection") {
+    .http2("refuses every stream", .failed("reset", "closed the connection")) {
       [.reset($0.stream, code: HTTP2Origin.refusedStream)]
     },
-    .http2("goes away before the first response", outcome: "downloaded", connections: [1, 2], attempts: 2) { request in
-      request.sequence == 1 ? [.goAway(last: 0)] : answer(request)
+    .http2("goes away before the first response", connections: [1, 2], attempts: 2) {
+      $0.sequence == 1 ? [.goAway(last: 0)] : answer($0)
     },
-    .http2("goes away between two responses", outcome: "downloaded", connections: [1, 1, 2], attempts: 3, urls: 2) { request in
-      request.sequence == 2 ? [.goAway(last: 1)] : answer(request)
+    .http2("goes away between two responses", connections: [1, 1, 2], attempts: 3, urls: 2) {
+      $0.sequence == 2 ? [.goAway(last: 1)] : answer($0)
     },
-    .http2("goes away after the response's start", outcome: "downloaded", connections: [1]) { request in
+    .http2("goes away after the response's start", connections: [1]) { request in
       [
         .head(request.stream, length: image.count), .data(request.stream, Array(image.prefix(100))),
         .goAway(last: request.stream),
       ]
         + [.data(request.stream, Array(image.dropFirst(100)), ends: true)]
     },
-    .http2("resets a stream midway", kind: "reset", "closed the connection") { request in
+    .http2("resets a stream midway", .failed("reset", "closed the connection")) { request in
       [.head(request.stream, length: image.count), .data(request.stream, [1, 2])]
         + [.reset(request.stream, code: HTTP2Origin.internalError)]
     },
-    .http2("closes midway", kind: "truncated", "the body ended after 2 of") { request in
+    .http2("closes midway", .failed("truncated", "the body ended after 2 of")) { request in
       [.head(request.stream, length: image.count), .data(request.stream, [0xFF, 0xD8]), .close]
     },
-    .http2("ends half an image without a length", kind: "truncated", "before the end of the image") { request in
+    .http2("ends half an image without a length", .failed("truncated", "before the end of the image")) { request in
       [.head(request.stream), .data(request.stream, Array(image.prefix(1500)), ends: true)]
     },
-    .http2("sends less than declared", kind: "reset", "closed the connection") { request in
+    .http2("sends less than declared", .failed("reset", "closed the connection")) { request in
       [.head(request.stream, length: image.count), .data(request.stream, Array(image.dropLast()), ends: true)]
     },
     FaultRow(
       "server",
       "HTTP/2 to a server of HTTP/1.1 only",
+      .failed("connect", "may not support HTTP/2"),
       keys: "request: {retries: 0, http: 2}",
-      outcome: "failed",
-      kind: "connect",
-      exit: 2,
-      says: "may not support HTTP/2",
       arrange: { $0.add(.good) }
     ),
   ]
@@ -211,34 +178,24 @@ extension FaultRow {
 
   private static func http2(
     _ fault: String,
-    outcome: String = "failed",
-    kind: String? = nil,
-    _ says: String = "",
+    _ end: FaultEnd = .downloaded,
     connections: [Int]? = nil,
     attempts: Int = 1,
     urls: Int = 1,
     _ respond: @escaping @Sendable (HTTP2Origin.Request) -> [HTTP2Origin.Frame]
   ) -> FaultRow {
-    FaultRow(
-      "server",
-      "HTTP/2: \(fault)",
-      keys: "request: {retries: \(outcome == "failed" ? 0 : 1), \(hasty), http: 2}\nprefetch: {concurrency: 1}",
-      outcome: outcome,
-      kind: kind,
-      exit: outcome == "failed" ? 2 : 0,
-      says: says
-    ) { scene in
+    let retries = end.kind == nil ? 1 : 0
+    let keys = "request: {retries: \(retries), \(hasty), http: 2}\nprefetch: {concurrency: 1}"
+    return FaultRow("server", "HTTP/2: \(fault)", end, keys: keys) { scene in
       let certificates = try await Certificates.shared.value
-      let origin = HTTP2Origin(certificates, respond)
-      scene.kept.append(origin)
-      scene.options += ["--set", "request.tls.ca-file=\(certificates.authority)"]
+      let origin = scene.keep(HTTP2Origin(certificates, respond))
+      scene.set("request.tls.ca-file=\(certificates.authority)")
       scene.urls += (1...urls).map { origin.url("/\($0).jpg") }
-    } check: { scene, result in
+    } check: { scene, run in
       // A refused stream is repeated as the same attempt, without counting; one cancelled by a GOAWAY as a retry.
       guard let connections else { return }
       let asked = scene.kept.compactMap { $0 as? HTTP2Origin }.first?.requests.map(\.connection)
       #expect(asked == connections)
-      let run = try scene.job.finishedRun(result)
       #expect(run.attempts("total") == attempts)
     }
   }
@@ -247,11 +204,7 @@ extension FaultRow {
 extension FaultRow {
   /// Proxies, and their refusals.
   static let detours: [FaultRow] = [
-    .proxy(
-      "requires a password",
-      "it responded with 407 Proxy Authentication Required",
-      refusal: "407 Proxy Authentication Required"
-    ),
+    .proxy("requires a password", "it responded with 407 Proxy", refusal: "407 Proxy Authentication Required"),
     .proxy("cannot reach the server", "it responded with 502 Bad Gateway", refusal: "502 Bad Gateway"),
     .proxy("forbids it", "it responded with 403 Forbidden", refusal: "403 Forbidden"),
     .proxy("is down", "Connection refused", isThere: false),
@@ -264,15 +217,14 @@ extension FaultRow {
     ),
     .network("a proxy whose name is unknown", "dns", "the name of the proxy could not be resolved") { scene in
       scene.environment["LD_PRELOAD"] = Preload.resolver.path
-      scene.options += ["--set", "request.proxy=http://proxy.none:3128"]
+      scene.set("request.proxy=http://proxy.none:3128")
       return "http://image.test/fault.jpg"
     },
     .network("a proxy of the environment that is down", "connect", "or the proxy of the environment: Connection refused") {
       scene in
-      let port = RefusedPort()
-      scene.kept.append(port)
+      let port = scene.keep(RefusedPort())
       scene.environment["http_proxy"] = port.url("/")
-      scene.options += ["--set", "request.proxy=environment"]
+      scene.set("request.proxy=environment")
       return "http://image.test/fault.jpg"
     },
   ]
@@ -288,7 +240,7 @@ extension FaultRow {
     .network("a proxy \(fault)", "connect", says) { scene in
       let (proxy, closed) = (TestProxy(refusal: refusal), RefusedPort())
       scene.kept += [proxy, closed]
-      scene.options += ["--set", "request.proxy=\(scheme)://127.0.0.1:\(isThere ? proxy.port : closed.port)"]
+      scene.set("request.proxy=\(scheme)://127.0.0.1:\(isThere ? proxy.port : closed.port)")
       return "\(server)/fault.jpg"
     }
   }
@@ -326,7 +278,7 @@ extension FaultRow {
       },
       refused("an edge at a loopback address", keys: "cache: {mode: bypass}") { scene in
         scene.urls = []
-        scene.options += ["--set", "request.edges={inner: '127.0.0.1:\(scene.others[0].port)'}"]
+        scene.set("request.edges={inner: '127.0.0.1:\(scene.others[0].port)'}")
         return "http://outer.test/a.jpg"
       },
     ]
@@ -338,15 +290,8 @@ extension FaultRow {
     names: String? = nil,
     _ make: @escaping @Sendable (FaultScene) -> String
   ) -> FaultRow {
-    FaultRow(
-      "network",
-      "\(fault), if only public addresses are allowed",
-      keys: "\(publicOnly)\n\(keys)",
-      outcome: "failed",
-      kind: "refused-address",
-      exit: 2,
-      says: "which isn't a public address"
-    ) { scene in
+    let end = FaultEnd.failed("refused-address", "which isn't a public address")
+    return FaultRow("network", "\(fault), if only public addresses are allowed", end, keys: "\(publicOnly)\n\(keys)") { scene in
       scene.others.append(try Origin(["/outer.jpg": .good], addresses: [.ipv4, .ipv4]))
       if let names {
         scene.environment["LD_PRELOAD"] = Preload.chosenAddresses.path

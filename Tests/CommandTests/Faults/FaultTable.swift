@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Synchronization
 import TestOrigin
 import TestSupport
 import Testing
@@ -24,28 +23,22 @@ final class FaultScene {
   /// The images that were stored before.
   let stored: [String]
 
-  init(keys: String) async throws {
-    origin = try Origin()
-    for number in 1...2 {
-      origin.set("/stored-\(number).jpg", .body(SampleImages.jpeg(number, padding: (number - 1) * 280_000), type: "image/jpeg"))
-    }
-    stored = [origin.url("/stored-1.jpg"), origin.url("/stored-2.jpg")]
-    urls = stored
-    job = JobFolder(urls: stored)
-    guard try await job.runJob().totals["downloaded"] == 2 else { throw NoAnswer(description: "cannot warm the cache") }
-    unlink(job.folder.file("report.json"))
-    unlink(job.folder.file("rows.jsonl"))
-    let patience = "timeout: 20s, connect-timeout: 5s, stall-timeout: 5s"
-    job.folder.write(
-      """
-      version: 1
-      name: faults
-      manifests: [{path: urls.txt}]
-      \(keys.contains("request:") ? keys : "request: {retries: 0, \(patience)}\n\(keys)")
+  /// An origin of those, and a job that has cached them.
+  private static let cached = Task {
+    let origin = try Origin(images)
+    return (origin, try await JobFolder.warmed(urls: images.keys.sorted().map { origin.url($0) }))
+  }
+  private static let images: [String: Behaviour] = ["/stored-1.jpg": .jpeg(1), "/stored-2.jpg": .jpeg(2, padding: 280_000)]
 
-      """,
-      to: "job.yaml"
-    )
+  init(keys: String) async throws {
+    let (server, warmed) = try await Self.cached.value
+    // It serves the stored images, too, for edges.
+    origin = try Origin(Self.images)
+    stored = Self.images.keys.sorted().map { server.url($0) }
+    urls = stored
+    let brief = "request: {retries: 0, timeout: 20s, connect-timeout: 5s, stall-timeout: 5s}\n"
+    job = JobFolder(urls: stored, keys: "\(keys.contains("request:") ? "" : brief)\(keys)")
+    try FileManager.default.copyItem(atPath: warmed.cacheDirectory, toPath: job.cacheDirectory)
   }
 
   /// Adds a URL with that behaviour, and returns it.
@@ -56,60 +49,78 @@ final class FaultScene {
     return origin.url(path)
   }
 
+  /// Keeps an object as long as the run.
+  func keep<Kept>(_ object: Kept) -> Kept {
+    kept.append(object)
+    return object
+  }
+
+  /// Sets a key of the run.
+  func set(_ setting: String) { options += ["--set", setting] }
+
   /// Starts the job with both reports.
-  func start(input: Command.Input = .none, output: Command.Output = .captured) throws -> Command {
+  func start(input: Command.Input = .none, output: Command.Output = .captured, after script: String? = nil) throws -> Command {
     if !urls.isEmpty { job.write(urls: urls) }
-    let arguments = ["run", "job.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"] + options
-    return try job.start(arguments, environment: environment, input: input, output: output)
+    return try job.start(JobFolder.run + options, environment: environment, input: input, output: output, after: script)
   }
 }
 
-/// One row of the fault table: a fault, and its expected result.
-struct FaultRow: Sendable {
-  /// The cause: `server`, `network`, `disk`, `input` or `signal`.
-  let part: String
-  /// The fault, in a few words.
-  let fault: String
-  /// Keys of the job.
-  let keys: String
+/// How a run with a fault must end.
+struct FaultEnd: Sendable {
   /// The outcome of the entry with the fault; nil if the run ends before it has one.
-  let outcome: String?
+  var outcome: String?
   /// Its failure kind.
-  let kind: String?
+  var kind: String?
   /// The exit status of the run.
   var exit: Int
   /// A part of the entry's message; without an entry, of standard error or the report's warnings.
-  let says: String
+  var says = ""
+
+  static let downloaded = downloaded()
+  static func downloaded(exit: Int = 0, _ says: String = "") -> Self { Self(outcome: "downloaded", exit: exit, says: says) }
+  static func failed(_ kind: String, _ says: String = "", exit: Int = 2) -> Self {
+    Self(outcome: "failed", kind: kind, exit: exit, says: says)
+  }
+  static func cancelled(_ kind: String? = nil, _ says: String = "", exit: Int = 1) -> Self {
+    Self(outcome: "cancelled", kind: kind, exit: exit, says: says)
+  }
+  static func ended(_ exit: Int, _ says: String = "") -> Self { Self(exit: exit, says: says) }
+}
+
+typealias FaultScript = @Sendable (FaultScene) async throws -> Void
+
+/// One row of the fault table: a fault, and its expected result.
+struct FaultRow: Sendable {
+  /// The cause (`server`, `network`, `disk`, `input` or `signal`), and the fault in a few words.
+  let name: String
+  let end: FaultEnd
+  /// Keys of the job.
+  let keys: String
   /// Sets up the fault.
-  let arrange: @Sendable (FaultScene) async throws -> Void
+  let arrange: FaultScript
   /// Runs the job to its end, and does what has to be done meanwhile.
   let run: @Sendable (FaultScene) async throws -> Command.Result
   /// Checks further expectations about the reports, the output or the origin.
-  let check: @Sendable (FaultScene, Command.Result) throws -> Void
+  let check: (@Sendable (FaultScene, Run) throws -> Void)?
 
   init(
     _ part: String,
     _ fault: String,
+    _ end: FaultEnd,
     keys: String = "",
-    outcome: String? = nil,
-    kind: String? = nil,
-    exit: Int,
-    says: String = "",
-    arrange: @escaping @Sendable (FaultScene) async throws -> Void,
+    arrange: @escaping FaultScript,
     run: @escaping @Sendable (FaultScene) async throws -> Command.Result = { try await $0.start().wait() },
-    check: @escaping @Sendable (FaultScene, Command.Result) throws -> Void = { _, _ in }
+    check: (@Sendable (FaultScene, Run) throws -> Void)? = nil
   ) {
-    (self.part, self.fault, self.keys, self.outcome, self.kind) = (part, fault, keys, outcome, kind)
-    (self.exit, self.says, self.arrange, self.run, self.check) = (exit, says, arrange, run, check)
+    (self.end, self.keys, self.arrange, self.run, self.check) = (end, keys, arrange, run, check)
+    name = "\(part): \(fault)"
   }
-
-  var name: String { "\(part): \(fault)" }
 }
 
 extension FaultRow {
   /// A server's fault.
   static func server(_ fault: String, _ kind: String, _ says: String, keys: String = "", _ behaviour: Behaviour) -> FaultRow {
-    FaultRow("server", fault, keys: keys, outcome: "failed", kind: kind, exit: 2, says: says) { $0.add(behaviour) }
+    FaultRow("server", fault, .failed(kind, says), keys: keys) { $0.add(behaviour) }
   }
 
   /// The same, with the behaviour in a closure.
@@ -125,80 +136,50 @@ extension FaultRow {
     keys: String = "",
     _ make: @escaping @Sendable (FaultScene) async throws -> String
   ) -> FaultRow {
-    FaultRow("network", fault, keys: keys, outcome: "failed", kind: kind, exit: 2, says: says) { scene in
-      scene.urls.append(try await make(scene))
-    }
+    FaultRow("network", fault, .failed(kind, says), keys: keys) { $0.urls.append(try await make($0)) }
   }
 
   /// An invalid file or line.
-  static func input(
-    _ fault: String,
-    exit: Int,
-    _ says: String,
-    outcome: String? = nil,
-    kind: String? = nil,
-    keys: String = "",
-    _ arrange: @escaping @Sendable (FaultScene) async throws -> Void
-  ) -> FaultRow {
-    FaultRow("input", fault, keys: keys, outcome: outcome, kind: kind, exit: exit, says: says, arrange: arrange)
+  static func input(_ fault: String, _ end: FaultEnd, keys: String = "", _ arrange: @escaping FaultScript) -> FaultRow {
+    FaultRow("input", fault, end, keys: keys, arrange: arrange)
   }
 }
 
-/// The table of all faults, written as Markdown to the file in `PREWARM_FAULT_TABLE`.
+/// The table of all faults.
 enum FaultTable {
   static let rows: [FaultRow] =
     FaultRow.server + FaultRow.bodies + FaultRow.interrupted + FaultRow.throttling + FaultRow.limitedByNginx + FaultRow.otherHosts
     + FaultRow.network + FaultRow.encrypted + FaultRow.http2 + FaultRow.detours + FaultRow.addresses + FaultRow.secrets
     + FaultRow.robots + FaultRow.input + FaultRow.sitemaps + FaultRow.logs + FaultRow.disk + FaultRow.signals
-
-  private static let path = ProcessInfo.processInfo.environment["PREWARM_FAULT_TABLE"]
-  private static let lines = Mutex<[Int: String]>([:])
-
-  /// Records a row's result; writes the file when all rows are there.
-  static func note(_ index: Int, message: String) {
-    guard let path else { return }
-    let row = rows[index]
-    let cells = [row.part, row.fault, row.outcome ?? "–", row.kind ?? "–", "\(row.exit)", message].map {
-      $0.replacing("|", with: "\\|").replacing("\n", with: " ")
-    }
-    let text: String? = lines.withLock { lines in
-      lines[index] = "| \(cells.joined(separator: " | ")) |"
-      guard lines.count == rows.count else { return nil }
-      let head = ["| part | fault | outcome | kind | exit | says |", "|---|---|---|---|---|---|"]
-      return (head + lines.sorted { $0.key < $1.key }.map(\.value)).joined(separator: "\n") + "\n"
-    }
-    if let text { _ = FileManager.default.createFile(atPath: path, contents: Data(text.utf8)) }
-  }
 }
 
 /// Every kind of fault ends as the table says, and loses nothing that was stored.
 @Suite struct FaultTableTests {
   @Test(arguments: FaultTable.rows.indices)
   func `each fault has its outcome, kind, status and message, and stored images stay`(index: Int) async throws {
-    let row = FaultTable.rows[index]
+    let (row, end) = (FaultTable.rows[index], FaultTable.rows[index].end)
     let scene = try await FaultScene(keys: row.keys)
     try await row.arrange(scene)
     let result = try await row.run(scene)
     let said: Comment = "\(row.name): \(result.ending) \(result.errorText)"
-    #expect(result.status == row.exit, said)
+    #expect(result.status == end.exit, said)
     var message = result.errorText
-    if row.outcome != nil || scene.job.folder.read("report.json") != nil {
+    if end.outcome != nil || scene.job.folder.read("report.json") != nil {
       let run = try scene.job.finishedRun(result)
       #expect(run.totals["urls"] == run.sumOfTotals, said)
-      if !result.errorText.contains("report") { #expect(run.report["exit_status"] as? Int == row.exit, said) }
+      if !result.errorText.contains("report") { #expect(run.report["exit_status"] as? Int == end.exit, said) }
       let entries = run.rows.filter { !scene.stored.contains($0.url) }
-      if let outcome = row.outcome {
-        let entry = try #require(entries.last { $0.outcome == outcome && $0.kind == row.kind } ?? entries.last, said)
-        #expect(entry.outcome == outcome && entry.kind == row.kind, "\(said): \(entry)")
+      if let outcome = end.outcome {
+        let entry = try #require(entries.last { $0.outcome == outcome && $0.kind == end.kind } ?? entries.last, said)
+        #expect(entry.outcome == outcome && entry.kind == end.kind, "\(said): \(entry)")
         message = entry.message ?? message
       }
       if message.isEmpty { message = (run.report["warnings"] as? [String] ?? []).joined(separator: "; ") }
     }
-    #expect(row.says.isEmpty || message.contains(row.says), "\(said): \(message)")
-    try row.check(scene, result)
-    FaultTable.note(index, message: message)
+    #expect(message.contains(end.says) || end.says.isEmpty, "\(said): \(message)")
+    try row.check?(scene, scene.job.finishedRun(result))
     // A later run finds the stored images, whatever has happened.
-    scene.job.folder.write("version: 1\nname: later\nmanifests: [{path: stored.txt}]\n", to: "stored.yaml")
+    scene.job.writeJob("manifests: [{path: stored.txt}]", name: "later", to: "stored.yaml")
     scene.job.write(urls: scene.stored, to: "stored.txt")
     let later = try await scene.job.prewarm("run stored.yaml --cache-mode only --set cache.verify-hits=true")
     #expect(later.status == 0, "\(said): \(later.outputText)\(later.errorText)")

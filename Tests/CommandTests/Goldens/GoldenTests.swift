@@ -109,7 +109,7 @@ import Testing
       """
     )
     let base = origin.base
-    job.folder.write("version: 1\nname: before\nmanifests: [{path: before.txt}]\n", to: "before.yaml")
+    job.writeJob("manifests: [{path: before.txt}]", name: "before")
     job.write(urls: ["/cached.jpg", "/gone.jpg"].map { origin.url($0) }, to: "before.txt")
     #expect(try await job.prewarm("run before.yaml").status == 2)
     let paths = ["/1.jpg", "/cached.jpg", "/moved.jpg", "/1.jpg", "/missing.jpg", "/gone.jpg", "/cut.jpg", "/page.jpg"]

@@ -76,12 +76,8 @@ private final class RecordedImages {
     let recorded: [String: String?] = [
       "LD_PRELOAD": Preload.recorder.path, "PREWARM_RECORDED": job.folder.path, "PREWARM_RECORD": record.file("record"),
     ]
-    let result = try await Command(
-      BuiltCommand.path,
-      arguments ?? ["run", "job.yaml", "--report", "jsonl=rows.jsonl"],
-      environment: job.environment.merging(recorded) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let result = try await job.start(arguments ?? ["run", "job.yaml", "--report", "jsonl=rows.jsonl"], environment: recorded)
+      .wait()
     #expect(result.status == 0, "\(result.errorText)")
     return RecordedStep.all(in: record.read("record") ?? [])
   }

@@ -33,13 +33,15 @@ import Testing
     let valueName: String?
   }
 
-  private func commands() async throws -> [(path: [String], help: CommandHelp)] {
+  private let commands: [(path: [String], help: CommandHelp)]
+
+  init() async throws {
     let dump = try await Command(BuiltCommand.path, ["--experimental-dump-help"]).wait()
-    return try JSONDecoder().decode(Tool.self, from: Data(dump.output)).command.all()
+    commands = try JSONDecoder().decode(Tool.self, from: Data(dump.output)).command.all()
   }
 
   @Test func `every summary has at most 70 characters and no full stop`() async throws {
-    for (path, help) in try await commands() {
+    for (path, help) in commands {
       let options = (help.arguments ?? []).filter { !["help", "version"].contains($0.valueName) }
       for summary in [help.abstract] + options.filter({ $0.shouldDisplay || $0.sectionTitle == "Rare options" }).map(\.abstract) {
         let summary = try #require(summary, "\(path)")
@@ -49,7 +51,7 @@ import Testing
   }
 
   @Test func `every command has one to three examples, and names its rare options`() async throws {
-    for (path, help) in try await commands() where help.isLeaf {
+    for (path, help) in commands where help.isLeaf {
       #expect((1...3).contains(help.examples.count), "\(path)")
       #expect(help.examples.allSatisfy { $0.hasPrefix("  prewarm \(path.joined(separator: " "))") }, "\(path)")
       let hasRareOptions = (help.arguments ?? []).contains { $0.sectionTitle == "Rare options" }
@@ -58,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [60, 80]) func `tables and examples survive wrapping, and examples end the help`(columns: Int) async throws {
-    for (path, help) in try await commands() where help.isLeaf {
+    for (path, help) in commands where help.isLeaf {
       let result = try await Command(BuiltCommand.path, path + ["--help"], environment: ["COLUMNS": "\(columns)"]).wait()
       let lines = result.outputText.split(separator: "\n")
       let laidOut = (help.discussion ?? "").split(separator: "\n").filter { $0.hasPrefix("  ") }
@@ -75,13 +77,13 @@ import Testing
     #expect(!help.contains("--verify-hits") && hidden.contains("--verify-hits"))
   }
 
-  @Test(arguments: ["JobFile.md", "CommandLine.md"])
-  func `the references are those that scripts/manual writes`(page: String) async throws {
+  @Test func `the references are those that scripts/manual writes`() async throws {
     let folder = TemporaryDirectory()
     let result = try await Command("\(Repository.path)/scripts/manual", ["--markdown", folder.path, BuiltCommand.path]).wait()
     #expect(result.status == 0, "\(result.errorText)")
-    let kept = try String(contentsOfFile: "\(Repository.path)/Sources/prewarm/Documentation.docc/\(page)", encoding: .utf8)
-    let isEqual = kept == folder.text(page)
-    #expect(isEqual, "\(page) is out of date; run: scripts/manual --markdown")
+    for page in ["JobFile.md", "CommandLine.md"] {
+      let isEqual = readFile("\(Repository.path)/Sources/prewarm/Documentation.docc/\(page)") == folder.read(page)
+      #expect(isEqual, "\(page) is out of date; run: scripts/manual --markdown")
+    }
   }
 }

@@ -4,22 +4,30 @@ import Testing
 
 /// The manual pages that scripts/manual makes from the built command.
 @Suite struct ManualTests {
-  private let folder = TemporaryDirectory()
+  private let folder: TemporaryDirectory
 
-  init() async throws { try await make(in: "man") }
+  /// Made once, since the script asks the command for each page.
+  private static let made = Task { try await make() }
 
-  private func make(in name: String) async throws {
-    let arguments = [folder.file(name), BuiltCommand.path]
+  init() async throws { folder = try await Self.made.value }
+
+  private static func make() async throws -> TemporaryDirectory {
+    let folder = TemporaryDirectory()
     let environment = ["SOURCE_DATE_EPOCH": "1763683200"]
-    let result = try await Command("\(Repository.path)/scripts/manual", arguments, environment: environment).wait()
-    #expect(result.status == 0, "\(result.errorText)")
+    let result = try await Command(
+      "\(Repository.path)/scripts/manual",
+      [folder.path, BuiltCommand.path],
+      environment: environment
+    ).wait()
+    try #require(result.status == 0, "\(result.errorText)")
+    return folder
   }
 
-  private func pages() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.file("man")).sorted() }
+  private func pages() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
 
   @Test func `mandoc accepts the manual without warnings`() async throws {
     for page in try pages() {
-      let lint = try await Command("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file("man/\(page)")]).wait()
+      let lint = try await Command("/usr/bin/mandoc", ["-T", "lint", "-W", "warning", folder.file(page)]).wait()
       let messages = lint.outputText.split(separator: "\n").filter { !$0.contains("referenced manual not found") }
       #expect(messages.isEmpty && lint.error.isEmpty, "\(lint.outputText)\(lint.errorText)")
     }
@@ -27,7 +35,7 @@ import Testing
 
   /// The guides' references, which come from the same script, have all options and keys.
   @Test func `each page has its sections, options and keys, and the overview has every page`() async throws {
-    let overview = try await text(of: "man/prewarm.1")
+    let overview = try await text(of: "prewarm.1")
     for page in try pages() where page.hasSuffix(".1") && page != "prewarm.1" {
       #expect(overview.contains("\(page.dropLast(2))(1)"), "\(page)")
     }
@@ -41,17 +49,17 @@ import Testing
         ["prefetch.order: fifo", "manifests[].columns.url: url", "request.backoff.initial: 500ms", "report[].html:"]
       ),
     ] {
-      let text = try await text(of: "man/\(page)")
+      let text = try await text(of: page)
       for word in words { #expect(text.contains(word), "\(page): \(word)") }
     }
-    let keys = try await text(of: "man/prewarm-job.5").components(separatedBy: "\nADVANCED KEYS\n")
+    let keys = try await text(of: "prewarm-job.5").components(separatedBy: "\nADVANCED KEYS\n")
     #expect(keys.count == 2 && keys[1].contains("request.retry-after-max: 2m") && !keys[0].contains("request.retry-after-max"))
-    #expect(try await !text(of: "man/prewarm-check.1").contains("--cache-mode"))
+    #expect(try await !text(of: "prewarm-check.1").contains("--cache-mode"))
   }
 
   @Test(arguments: ["mandoc", "groff"]) func `a synopsis has one line per form`(program: String) async throws {
     for page in try pages() where page.hasSuffix(".1") {
-      let text = try await text(of: "man/\(page)", with: program)
+      let text = try await text(of: page, with: program)
       let synopsis = text.components(separatedBy: "SYNOPSIS\n").dropFirst().joined().components(separatedBy: "\n\n")[0]
       let lines = synopsis.split(separator: "\n")
       #expect(
@@ -63,7 +71,7 @@ import Testing
   }
 
   @Test func `every environment variable is in the manual`() async throws {
-    let page = try await text(of: "man/prewarm.1")
+    let page = try await text(of: "prewarm.1")
     let folder = "\(Repository.path)/Sources"
     let sources = try #require(FileManager.default.enumerator(atPath: folder))
     var names: Set<String> = []
@@ -76,8 +84,8 @@ import Testing
   }
 
   @Test func `the same command makes the same pages`() async throws {
-    try await make(in: "again")
-    for page in try pages() { #expect(folder.read("again/\(page)") == folder.read("man/\(page)")) }
+    let again = try await Self.make()
+    for page in try pages() { #expect(again.read(page) == folder.read(page)) }
   }
 
   /// The rendered page, without bold and underlining.

@@ -22,12 +22,7 @@ import Testing
 
   @Test func `the recipes' jobs are valid`() async throws {
     let jobs = try files(ending: ".yaml")
-    #expect(
-      jobs == [
-        "deploy-critical.yaml", "deploy-originals.yaml", "deploy-thumbnails.yaml", "images.yaml", "kubernetes-shards.yaml",
-        "nightly.yaml",
-      ]
-    )
+    #expect(jobs.count == 6)
     let result = try await Command(BuiltCommand.path, ["validate"] + jobs, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.errorText)")
   }
@@ -37,10 +32,9 @@ import Testing
     #expect(lines.count == 10)
     for line in lines {
       // Remove options that `validate` doesn't have.
-      let words: [String] = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "").split(
-        separator: " "
-      ).map { String($0) }
-      let arguments: [String] = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
+      let plain = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "")
+      let words = JobFolder.words(String(plain))
+      let arguments = words.dropFirst().filter { !$0.hasPrefix("\"$") }.map { $0.filter { $0 != "\"" } }
       let result = try await Command(BuiltCommand.path, ["validate"] + arguments, workingDirectory: folder.path).wait()
       #expect(["run", "check"].contains(words[0]) && result.status == 0, "\(line): \(result.errorText)")
     }
@@ -52,14 +46,9 @@ import Testing
   private func push(to platform: String, branch: String = "main", _ checkout: JobFolder) async throws -> Bool {
     func status(_ script: String, _ variables: [String: String?]) async throws -> Int? {
       let text = String(decoding: try #require(folder.read("ci/\(script).sh"), "\(script)"), as: UTF8.self)
-      let path = ["PATH": "\(folder.file("ci")):/usr/bin:/bin", "GITHUB_REF": "refs/heads/\(branch)"]
-      let command = try Command(
-        "/bin/bash",
-        ["--noprofile", "--norc", "-eo", "pipefail", "-c", text],
-        environment: checkout.environment.merging(path) { $1 }.merging(variables) { $1 },
-        workingDirectory: checkout.folder.path
-      )
-      let result = try await command.wait()
+      let path: [String: String?] = ["PATH": "\(folder.file("ci")):/usr/bin:/bin", "GITHUB_REF": "refs/heads/\(branch)"]
+      let arguments = ["--noprofile", "--norc", "-eo", "pipefail", "-c", text]
+      let result = try await checkout.start(arguments, of: "/bin/bash", environment: path.merging(variables) { $1 }).wait()
       #expect([0, 2].contains(result.status), "\(script): \(result.errorText)")
       return result.status
     }
@@ -84,7 +73,7 @@ import Testing
   @Test(arguments: ["github", "gitlab", "github-shards", "gitlab-shards"])
   func `each push checks the current images`(platform: String) async throws {
     let checkout = try checkout(origin)
-    let good = Behaviour.body(SampleImages.jpeg(3), type: "image/jpeg")
+    let good = Behaviour.jpeg(3)
     #expect(try await push(to: platform, checkout))
     origin.set("/images/3.jpg", .body(Array(SampleImages.jpeg(3).prefix(200)), type: "image/jpeg"))
     #expect(try await !push(to: platform, checkout), "a broken image")
@@ -104,11 +93,11 @@ import Testing
     for number in 3...4 { origin.set("/images/\(number).jpg", .status(503)) }
     #expect(try await !push(to: "github", checkout))
     origin.set("/images/3.jpg", .status(404))
-    origin.set("/images/4.jpg", .body(SampleImages.jpeg(4), type: "image/jpeg"))
+    origin.set("/images/4.jpg", .jpeg(4))
     #expect(try await push(to: "github", branch: "change", checkout))
     origin.set("/images/4.jpg", .status(404))
     #expect(try await !push(to: "github", branch: "change", checkout))
-    origin.set("/images/4.jpg", .body(SampleImages.jpeg(4), type: "image/jpeg"))
+    origin.set("/images/4.jpg", .jpeg(4))
     #expect(try await push(to: "github", branch: "change", checkout))
   }
 
@@ -145,15 +134,14 @@ import Testing
     for (rows, known) in [("\n", "known"), ("rows\n", "rows\n")] {
       folder.write("{\n  \"exit_status\": 2,\n}\n", to: "state/nightly.json")
       folder.write(rows, to: "state/nightly.jsonl")
-      let command = try Command(
+      let result = try await Command(
         "/bin/bash",
         ["-c", script.replacing("/var/lib/prewarm", with: folder.file("state"))],
         environment: [
           "PATH": "\(folder.file("bin")):/usr/bin:/bin", "STATE_DIRECTORY": folder.file("state"), "EXIT_STATUS": "2",
         ],
         workingDirectory: folder.file("state")
-      )
-      let result = try await command.wait()
+      ).wait()
       #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
       #expect(folder.read("state/known.jsonl").map { String(decoding: $0, as: UTF8.self) } == known)
     }
@@ -169,11 +157,11 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: folder.file("prewarm"), withDestinationPath: BuiltCommand.path)
     func deploy(_ paths: [String]) async throws -> Int? {
       for (number, path) in paths.enumerated() where path != "/assets/bad.jpg" {
-        origin.set(path, .body(SampleImages.jpeg(number), type: "image/jpeg"))
+        origin.set(path, .jpeg(number))
       }
       checkout.write(urls: paths.map { origin.url($0) })
-      let environment = checkout.environment.merging(["PATH": "\(folder.path):/usr/bin:/bin"]) { $1 }
-      return try await Command(checkout.folder.file("deploy"), [], environment: environment).wait().status
+      let path = ["PATH": "\(folder.path):/usr/bin:/bin"]
+      return try await checkout.start([], of: checkout.folder.file("deploy"), environment: path).wait().status
     }
     func files(_ name: String) -> [String] {
       let files = FileManager.default.subpaths(atPath: checkout.folder.file("site/\(name)")) ?? []
@@ -194,10 +182,8 @@ import Testing
       folder.write(text.replacing("/usr/bin/prewarm", with: BuiltCommand.path), to: unit)
     }
     // The manual is installed only with the package.
-    let result = try await Command(
-      "/usr/bin/systemd-analyze",
-      ["verify", "--man=no", folder.file("prewarm.service"), folder.file("prewarm.timer")]
-    ).wait()
+    let units = [folder.file("prewarm.service"), folder.file("prewarm.timer")]
+    let result = try await Command("/usr/bin/systemd-analyze", ["verify", "--man=no"] + units).wait()
     #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
   }
 }

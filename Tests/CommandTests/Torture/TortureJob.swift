@@ -51,7 +51,7 @@ final class TortureJob: Sendable {
         add("chunked.jpg", SampleImages.jpeg(6, padding: 350_000), isChunked: true),
         add("named.jpg", SampleImages.jpeg(7, padding: 20_000), host: "localhost"),
       ]
-    origin.set("/page.jpg", .body(Array("<!doctype html><title>Sorry</title>".utf8), type: "text/html"))
+    origin.set("/page.jpg", .text("<!doctype html><title>Sorry</title>"))
     bad = [origin.url("/gone.jpg"), origin.url("/page.jpg")]
     self.bodies = bodies
     self.origin = origin
@@ -77,7 +77,7 @@ final class TortureJob: Sendable {
   func run(in job: JobFolder, _ options: [String]) async throws -> Command.Result {
     let pipe = job.folder.file("pipe.yaml")
     guard mkfifo(pipe, 0o600) == 0 else { throw NoAnswer(description: "mkfifo: \(String(cString: strerror(errno)))") }
-    let command = try job.start(["run", "pipe.yaml", "--report", "json=report.json", "--report", "jsonl=rows.jsonl"])
+    let command = try job.start(["run", "pipe.yaml"] + JobFolder.run.dropFirst(2))
     var end: Int32 = -1
     try await poll("the command to open its job") {
       end = open(pipe, O_WRONLY | O_NONBLOCK)

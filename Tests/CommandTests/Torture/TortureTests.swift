@@ -77,42 +77,23 @@ import Testing
 
 /// The results of each call and error, one row each.
 private struct TortureTable {
-  private struct Row {
-    var runs = 0
-    var good = 0
-    var endings: [String: Int] = [:]
-  }
-
-  private var rows: [String: Row] = [:]
-  private var order: [String] = []
-
-  var runs: Int { rows.values.reduce(0) { $0 + $1.runs } }
+  private var rows: [String: (endings: [String: Int], wrong: Int)] = [:]
+  private(set) var runs = 0
 
   mutating func add(_ fault: Fault, _ ending: Command.Ending?, isGood: Bool) {
     let name = "\(fault.call) | \(fault.error)"
-    if rows[name] == nil { order.append(name) }
-    let end =
-      switch ending {
-      case .exited(let status)?: "exit \(status)"
-      case .signalled(let signal)?: "signal \(signal)"
-      case nil: "no end"
-      }
-    rows[name, default: Row()].runs += 1
-    rows[name, default: Row()].good += isGood ? 1 : 0
-    rows[name, default: Row()].endings[end, default: 0] += 1
+    rows[name, default: ([:], 0)].endings[ending.map { "\($0)" } ?? "no end", default: 0] += 1
+    rows[name]?.wrong += isGood ? 0 : 1
+    runs += 1
   }
 
   /// The table as Markdown.
   var text: String {
-    let lines = order.sorted().compactMap { name in
-      rows[name].map { row in
-        let endings = row.endings.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
-        return "| \(name) | \(row.runs) | \(endings) | \(row.runs - row.good) |"
-      }
+    let lines = rows.sorted { $0.key < $1.key }.map { name, row in
+      let endings = row.endings.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }.joined(separator: ", ")
+      return "| \(name) | \(endings) | \(row.wrong) |"
     }
-    return (["| call | error | runs | ends | wrong |", "|---|---|---|---|---|"] + lines + ["\(runs) runs"]).joined(
-      separator: "\n"
-    )
+    return (["| call | error | ends | wrong |", "|---|---|---|---|"] + lines + ["\(runs) runs"]).joined(separator: "\n")
   }
 }
 
