@@ -6,13 +6,9 @@ import Testing
 /// The output of `prewarm cache stats --json`.
 struct CacheStatistics: Decodable {
   let directory: String
-  let namespace: String
   let entries: Int
   let bodyBytes: Int
   let diskBytes: Int
-  let maxBytes: Int?
-  let freshUntil: String?
-  let expiredEntries: Int
   let blacklistEntries: Int
 }
 
@@ -83,16 +79,44 @@ extension JobFolder {
 }
 
 extension JobFolder {
-  /// The failing paths of ``filled(from:keys:)``.
-  static let badPaths = ["/gone.jpg", "/page.jpg"]
+  /// URLs of images by a host name, so that keys, orders and shards are the same in each run; ``connect(to:)`` makes an origin the proxy.
+  static func images(_ range: Range<Int>) -> [String] { range.map { "http://img.test/images/\($0).jpg" } }
+
+  static func connect(to origin: Origin) -> String { "request: {proxy: '\(origin.base)'}\n" }
+
+  /// The URLs of ``filled(from:keys:)``: five images, and two failures.
+  static let images = images(0..<5)
+  static let bad = ["http://img.test/gone.jpg", "http://img.test/page.jpg"]
 
   /// A job whose run has left five images in the cache and two URLs on the blacklist.
   static func filled(from origin: Origin, keys: String = "") async throws -> JobFolder {
-    origin.set("/page.jpg", .body(Array("<!doctype html>".utf8), type: "text/html"))
-    let job = JobFolder(urls: imageURLs(origin, 0..<5) + badPaths.map { origin.url($0) }, keys: keys)
+    origin.set("/page.jpg", .text("<!doctype html>"))
+    let job = JobFolder(urls: images + bad, keys: connect(to: origin) + keys)
     let run = try await job.runJob()
-    try #require(run.totals["downloaded"] == 5 && run.totals["failed"] == 2)
+    try #require(run.totals["downloaded"] == 5 && run.totals["failed"] == 2, "\(run.result.errorText)")
     return job
+  }
+
+  /// Runs these command lines one after another, and expects their output and exit statuses to be those of the golden file, without
+  /// times and sizes on disk.
+  func expectTranscript(_ lines: String..., for label: String? = nil, sourceLocation: SourceLocation = #_sourceLocation)
+    async throws
+  {
+    var transcript = ""
+    for line in lines {
+      let result = try await prewarm(line)
+      let output = (result.outputText + result.errorText).timeless
+        .replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z|Z| UTC)/#, with: "TIME")
+        .replacing(#/prewarm\/\d+\.\d+\.\d+/#, with: "prewarm/VERSION")
+        .replacing(#/("disk_bytes\w*":|on disk +)[\d.]+( [kM]?B)?/#) { "\($0.output.1)SIZE" }
+        .replacing(#/[\d.]+ [kM]?B (reclaimed|on disk)/#) { "SIZE \($0.output.1)" }
+        // A row of the table of namespaces, and the parts of a file's path that depend on its commit.
+        .replacing(#/(?m)^(\S+ +\d+ +[\d.]+ k?B) +[\d.]+ k?B( +\d+)$/#) { "\($0.output.1) SIZE\($0.output.2)" }
+        .replacing(#/[0-9a-f]{2}/([0-9a-f]{32})-[0-9a-f]{16}/#) { "FOLDER/\($0.output.1)-NUMBER" }
+      transcript += "$ prewarm \(line)\n\(output)"
+      if result.status != 0 { transcript += "exit \(result.status.map { "\($0)" } ?? "by a signal")\n" }
+    }
+    expectGolden(transcript, for: label, sourceLocation: sourceLocation)
   }
 }
 

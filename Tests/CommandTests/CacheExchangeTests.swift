@@ -7,41 +7,30 @@ import Testing
 @Suite struct CacheExchangeTests {
   private let origin = makeImageOrigin()
 
-  @Test(arguments: [false, true]) func `an export uses the file names that an app looks for`(withExtension: Bool) async throws {
+  @Test func `images are laid out like their URLs by default, or as an app looks for them`() async throws {
     let job = try await JobFolder.filled(from: origin)
-    let options = withExtension ? "--with-extension" : "--layout sdwebimage"
-    expectGolden(try await job.prewarm("cache export --to out/images --json \(options)").outputText)
-    var names: Set<String> = []
-    for (number, url) in imageURLs(origin, 0..<5).enumerated() {
-      let name = try await md5(url) + (withExtension ? ".jpg" : "")
-      #expect(job.folder.read("out/images/\(name)") == SampleImages.jpeg(number))
-      names.insert(name)
+    try await job.expectTranscript(
+      "cache export --to out",
+      "cache export --to names --json --layout sdwebimage",
+      "cache export --to typed --json --with-extension"
+    )
+    for (number, url) in JobFolder.images.enumerated() {
+      let name = try await md5(url)
+      for path in ["out/img.test:80/images/\(number).jpg", "names/\(name)", "typed/\(name).jpg"] {
+        #expect(job.folder.read(path) == SampleImages.jpeg(number), "\(path)")
+      }
     }
-    #expect(Set(try FileManager.default.contentsOfDirectory(atPath: job.folder.file("out/images"))) == names)
-  }
-
-  @Test func `images are laid out like their URLs by default`() async throws {
-    let job = try await JobFolder.filled(from: origin)
-    let result = try await job.prewarm("cache export --to out")
-    #expect(result.status == 0 && result.error.isEmpty)
-    expectGolden(result.outputText.lines(with: "5 images"))
-    for number in 0..<5 {
-      #expect(job.folder.read("out/127.0.0.1:\(origin.port)/images/\(number).jpg") == SampleImages.jpeg(number))
-    }
+    for folder in ["out", "names", "typed"] { #expect(try job.folder.files(below: folder).count == 5) }
   }
 
   @Test func `images that cannot be exported are reported, and the rest is exported`() async throws {
-    let secret = "http://user:geheim@127.0.0.1:\(origin.port)/images/7.jpg"
-    let job = JobFolder(urls: imageURLs(origin, 0..<3) + [secret])
+    let job = try await JobFolder.filled(from: origin)
+    job.write(urls: ["http://user:geheim@img.test/images/7.jpg"])
     #expect(try await job.runJob().status == 0)
-    expectGolden(try await job.prewarm("cache export --to out --json").outputText, for: "json")
+    try await job.expectTranscript("cache export --to out --json", for: "credentials")
     try job.flipByte(of: SampleImages.jpeg(1))
-    let result = try await job.prewarm("cache export --to again")
-    #expect(result.status == 1, "\(result.outputText)")
-    expectGolden(result.outputText, for: "output")
-    expectGolden(result.errorText, for: "error")
-    #expect(!(result.outputText + result.errorText).contains("geheim"))
-    #expect(try job.folder.files(below: "again").count == 2)
+    try await job.expectTranscript("cache export --to again", for: "damaged")
+    #expect(try job.folder.files(below: "again").count == 4)
   }
 
   /// An origin of real images, and a job that resizes them to WebP.
@@ -69,45 +58,29 @@ import Testing
       #expect(try job.folder.files(below: folder) == expected)
       for name in expected { #expect(job.folder.read("\(folder)/\(name)")?.dropFirst(8).starts(with: "WEBP".utf8) == true) }
     }
-    let originals = try await job.prewarm("cache export --to d")
-    expectGolden(originals.outputText)
+    job.writeJob(name: "plain")
+    try await job.expectTranscript("cache export --to d", "cache export --to e --job plain.yaml --transformed")
     #expect(try job.folder.files(below: "d").map { $0.suffix(4) } == [".jpg", ".png"])
-    job.folder.write("version: 1\nname: plain\nmanifests: [{path: urls.txt}]\n", to: "plain.yaml")
-    let refused = try await job.prewarm("cache export --to e --job plain.yaml --transformed")
-    #expect(refused.status == 3)
-    expectGolden(refused.errorText)
   }
 
   @Test func `--job exports the URLs of that job's lists only, fetched lists too, and --delete follows the lists`() async throws {
     let job = try await JobFolder.filled(from: origin)
-    origin.set(
-      "/list.txt",
-      .body(Array((imageURLs(origin, 0..<2) + [origin.url("/images/77.jpg")]).joined(separator: "\n").utf8), type: "text/plain")
-    )
-    job.folder.write("version: 1\nname: part\nmanifests: [{url: '\(origin.url("/list.txt"))'}]\n", to: "part.yaml")
-    let part = try await job.prewarm("cache export --to out --job part.yaml")
-    #expect(part.status == 0, "\(part.errorText)")
-    expectGolden(part.outputText)
-    let base = "127.0.0.1:\(origin.port)/images"
-    #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg"])
-
+    let list = (JobFolder.images[..<2] + ["http://img.test/images/77.jpg"]).joined(separator: "\n")
+    origin.set("/list.txt", .text(list, type: "text/plain"))
+    job.writeJob("manifests: [{url: '\(origin.url("/list.txt"))'}]", name: "part")
+    try await job.expectTranscript("cache export --to out --job part.yaml", for: "part")
+    let part = (0..<2).map { "img.test:80/images/\($0).jpg" }
+    #expect(try job.folder.files(below: "out") == part)
     #expect(try await job.prewarm("cache export --to out").status == 0)
     #expect(try job.folder.files(below: "out").count == 5)
-    job.folder.write("not an image", to: "out/\(base)/notes.txt")
-    let deleting = try await job.prewarm("cache export --to out --job part.yaml --delete")
-    #expect(deleting.status == 0)
-    expectGolden(deleting.outputText)
-    #expect(try job.folder.files(below: "out") == ["\(base)/0.jpg", "\(base)/1.jpg", "\(base)/notes.txt"])
-
+    job.folder.write("not an image", to: "out/img.test:80/images/notes.txt")
+    try await job.expectTranscript("cache export --to out --job part.yaml --delete", for: "delete")
     // An empty or failed list must not delete everything.
-    origin.set("/list.txt", .body(Array("# empty\n".utf8), type: "text/plain"))
-    let empty = try await job.prewarm("cache export --to out --job part.yaml --delete")
-    #expect(empty.status == 1)
-    expectGolden(empty.errorText)
-    origin.set("/list.txt", .status(404))
-    let broken = try await job.prewarm("cache export --to out --job part.yaml --delete")
-    #expect(broken.status == 1, "\(broken.outputText)\(broken.errorText)")
-    #expect(try job.folder.files(below: "out").count == 3)
+    for (name, list) in [("empty", Behaviour.text("# empty\n", type: "text/plain")), ("failed", .status(404))] {
+      origin.set("/list.txt", list)
+      try await job.expectTranscript("cache export --to out --job part.yaml --delete", for: name)
+    }
+    #expect(try job.folder.files(below: "out") == part + ["img.test:80/images/notes.txt"])
   }
 
   @Test func `a pattern with ids names files, no URL is lost, and nginx serves each URL by the map, query and case included`()
@@ -150,41 +123,24 @@ import Testing
     let job = JobFolder(urls: imageURLs(origin, 0..<6))
     #expect(try await job.runJob("--cache-directory other").totals["downloaded"] == 6)
     // The import creates the cache.
-    expectGolden(try await job.prewarm("cache import other --json").outputText, for: "json")
+    try await job.expectTranscript("cache import other --json", "cache import other/default")
     #expect(try await job.expectTrueTotals().count == 6)
     #expect(try await job.runJob().totals["hit_disk"] == 6)
     #expect(origin.requests.count == 6)
-    let again = try await job.prewarm("cache import other/default")
-    #expect(again.status == 0)
-    expectGolden(again.outputText)
   }
 
-  @Test func `exported files are imported by their URLs, and other files are skipped`() async throws {
-    let urls = imageURLs(origin, 0..<5)
-    let job = try await JobFolder.warmed(urls: urls)
+  @Test func `exported files are imported by the URLs of a list or a job, and other files are skipped`() async throws {
+    let job = try await JobFolder.filled(from: origin)
     #expect(try await job.prewarm("cache export --layout sdwebimage --to app").status == 0)
-    job.folder.write("<!doctype html>", to: "app/\(try await md5(urls[4]))")
+    job.folder.write("<!doctype html>", to: "app/\(try await md5(JobFolder.images[4]))")
     #expect(try await job.prewarm("cache clear").status == 0)
-    job.write(urls: urls + [origin.url("/elsewhere.jpg"), "no url"], to: "more.txt")
-
-    let result = try await job.prewarm("cache import app --urls more.txt")
-    #expect(result.status == 1 && result.outputText.hasPrefix("4 images, "), "\(result.outputText)\(result.errorText)")
-    expectGolden(result.outputText, for: "output")
-    expectGolden(result.errorText.lines(with: urls[4]), for: "unusable")
-    expectGolden(result.errorText.lines(with: "of the lists"), for: "skipped")
+    job.write(urls: JobFolder.images + ["http://img.test/elsewhere.jpg", "no url"], to: "more.txt")
+    try await job.expectTranscript("cache import app --urls more.txt", "cache import app --job job.yaml --json")
     let listed = try await job.expectTrueTotals()
     #expect(listed.allSatisfy { $0.format == "jpeg" && $0.width == 32 && $0.proof == "header" })
     let run = try await job.runJob()
     #expect(run.totals["hit_disk"] == 4 && run.totals["downloaded"] == 1)
-  }
-
-  @Test func `a job's manifests can provide the URLs`() async throws {
-    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<3))
-    #expect(try await job.prewarm("cache export --with-extension --to app").status == 0)
-    #expect(try await job.prewarm("cache clear").status == 0)
-    expectGolden(try await job.prewarm("cache import app --job job.yaml --json").outputText, for: "job")
-    let input = imageURLs(origin, 0..<4).joined(separator: "\n")
-    let piped = try await job.prewarm("cache import app --urls - --json", input: .bytes(Array(input.utf8)))
+    let piped = try await job.prewarm("cache import app --urls - --json", input: .bytes(Array(JobFolder.images[1].utf8)))
     expectGolden(piped.outputText, for: "list")
   }
 }

@@ -56,18 +56,14 @@ import Testing
     #expect(origin.requests.map { $0.headers["User-Agent"] } == ["bot/1", "bot/2"])
   }
 
-  @Test func `check probes URLs and stores nothing`() async throws {
+  @Test func `check probes URLs and stores nothing, and needs neither a cache nor a home folder`() async throws {
     let job = JobFolder("")
-    let result = try await job.start(["check"] + imageURLs(origin, 0..<3)).wait()
+    let none: [String: String?] = ["HOME": nil, "PREWARM_CACHE_DIR": nil]
+    let result = try await job.start(["check"] + imageURLs(origin, 0..<3), environment: none).wait()
     #expect(result.status == 0, "\(result.errorText)")
     expectGolden(result.outputText.timeless.lines(with: "check  "))
     #expect(origin.requests.count == 3)
     #expect(!FileManager.default.fileExists(atPath: job.cacheDirectory))
-  }
-
-  @Test func `check needs neither a cache nor a home folder`() async throws {
-    let none: [String: String?] = ["HOME": nil, "PREWARM_CACHE_DIR": nil]
-    #expect(try await JobFolder("").prewarm("check", origin.url("/images/1.jpg"), environment: none).status == 0)
   }
 
   @Test(
@@ -86,21 +82,6 @@ import Testing
     #expect(origin.requests.map { [$0.method, $0.headers["Range"]].compactMap { $0 }.joined(separator: " ") } == [method])
   }
 
-  @Test func `every kind of source is read`() async throws {
-    let job = JobFolder("")
-    let sitemap = "<urlset><url><loc>\(origin.url("/images/1.jpg"))</loc></url></urlset>"
-    origin.set("/sitemap.xml", .body(Array(sitemap.utf8), type: "text/plain"))
-    job.write(urls: imageURLs(origin, 2..<3))
-    job.write(urls: imageURLs(origin, 3..<4), to: "part-a.list")
-    job.write(urls: imageURLs(origin, 4..<5), to: "part-b.list")
-    job.folder.write("url\n\(origin.url("/images/5.jpg"))\n", to: "urls.csv")
-    let sources = "\(origin.url("/sitemap.xml?v=1")) urls.txt part-*.list urls.csv - \(origin.url("/images/7.jpg"))"
-    let result = try await job.prewarm("check \(sources)", input: .bytes(Array((origin.url("/images/6.jpg") + "\n").utf8)))
-    #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
-    expectGolden(result.outputText.timeless.lines(with: "check  "))
-    #expect(Set(origin.requests.map(\.path)).sorted() == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
-  }
-
   @Test func `job files are checked as separate jobs and store nothing`() async throws {
     let job = JobFolder(
       urls: imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")],
@@ -113,7 +94,7 @@ import Testing
         """
     )
     job.folder.write("of last night", to: "report.json")
-    job.folder.write("version: 1\nname: deep\nmanifests: [{path: urls.txt}]\nverify: {decode: full}\n", to: "deep.yml")
+    job.writeJob("verify: {decode: full}", name: "deep", to: "deep.yml")
     let result = try await job.prewarm("check job.yaml", origin.url("/images/9.jpg"), "deep.yml")
     #expect(result.status == 2)
     let names = result.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: #/^(\w+)  [A-Z]+  /#)?.1 }
@@ -149,7 +130,7 @@ import Testing
       keys: "cache: {mode: use, directory: \"${UNSET:-cache}\"}\nblacklist: {ttl: 30d}"
     )
     #expect(try await job.prewarm("run job.yaml").status == 2)
-    origin.set("/new.jpg", .body(SampleImages.jpeg(9), type: "image/jpeg"))
+    origin.set("/new.jpg", .jpeg(9))
     #expect(try await job.prewarm("check job.yaml").status == 0)
     origin.set("/images/1.jpg", .status(404))
     let result = try await job.prewarm("check job.yaml")
@@ -159,13 +140,6 @@ import Testing
     // They aren't written either: the run still finds its entries.
     let run = try await job.runJob()
     #expect(run.totals["hit_disk"] == 3 && run.totals["blacklisted"] == 1 && origin.requests.count == 13)
-  }
-
-  @Test func `check reports a remote cache's status`() async throws {
-    origin.set("/hit.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg", headers: ["X-Cache": "HIT"]))
-    let result = try await JobFolder("").prewarm("check", origin.url("/hit.jpg"), "--set", "verify.remote-cache=hit")
-    #expect(result.status == 0 && origin.requests.count == 2, "\(result.outputText)\(result.errorText)")
-    #expect(result.outputText.contains("1 of 1 hit"))
   }
 
   @Test func `on a terminal the verdict is the last line`() async throws {

@@ -68,9 +68,7 @@ import Testing
       )
     }
     #expect(paths == ["/images/1.jpg", "/images/2.jpg"])
-    let result = try await job.prewarm("check access.log")
-    #expect(result.status == 3 && result.output.isEmpty)
-    expectGolden(result.errorText)
+    try await job.expectTranscript("check access.log")
   }
 
   @Test func `--header sends a header and never shows its value`() async throws {
@@ -93,7 +91,7 @@ import Testing
   @Test func `--set changes one list or all of them, of the command line and of job files`() async throws {
     job.write(urls: imageURLs(origin, 0..<3))
     job.write(urls: imageURLs(origin, 3..<6), to: "more.txt")
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}, {path: more.txt}]\n", to: "job.yaml")
+    job.writeJob("manifests: [{path: urls.txt}, {path: more.txt}]")
     for sources in [["job.yaml"], ["urls.txt", "more.txt"]] {
       for (setting, count) in [("manifests.0.limit=1", 4), ("manifests.limit=1", 2)] {
         let before = origin.requests.count
@@ -114,11 +112,11 @@ import Testing
     #expect(rows.contains(#""id":"a1""#) && rows.contains(#""id":"b2""#), "\(rows)")
     let nested = try await job.prewarm("check nested.json --url-column image.url --id-column image.id")
     #expect(nested.status == 0 && paths == ["/images/1.jpg", "/images/2.jpg", "/images/3.jpg"], "\(nested.errorText)")
-    origin.set("/page", .body(Array("<img src=/images/4.jpg><a href=/next>".utf8), type: "text/html"))
-    origin.set("/next", .body(Array("<img src=/images/5.jpg>".utf8), type: "text/html"))
-    let sitemap = "<urlset><url><loc>\(origin.url("/page"))</loc></url></urlset>"
-    origin.set("/map", .body(Array(sitemap.utf8), type: "text/plain"))
-    origin.set("/map.xml", .body(Array(sitemap.utf8), type: "text/xml"))
+    origin.set("/page", .text("<img src=/images/4.jpg><a href=/next>"))
+    origin.set("/next", .text("<img src=/images/5.jpg>"))
+    let sitemap = sitemapText([origin.url("/page")])
+    origin.set("/map", .text(sitemap, type: "text/plain"))
+    origin.set("/map.xml", .text(sitemap, type: "text/xml"))
     func urls(_ arguments: String...) async throws -> [String] {
       let result = try await job.start(arguments + ["--dry-run"]).wait()
       #expect(result.status == 0, "\(arguments): \(result.errorText)")
@@ -132,12 +130,12 @@ import Testing
   }
 
   @Test func `check reads the pages of a sitemap within limits that it prints; run and jobs fail until told`() async throws {
-    origin.set("/1", .body(Array("<img src=/images/1.jpg>".utf8), type: "text/html"))
-    origin.set("/2", .body(Array("<img src=/gone.jpg>".utf8), type: "text/html"))
-    let sitemap = "<urlset><url><loc>\(origin.url("/1"))</loc></url><url><loc>\(origin.url("/2"))</loc></url></urlset>"
-    origin.set("/map.xml", .body(Array(sitemap.utf8), type: "text/xml"))
+    origin.set("/1", .text("<img src=/images/1.jpg>"))
+    origin.set("/2", .text("<img src=/gone.jpg>"))
+    let sitemap = sitemapText([origin.url("/1"), origin.url("/2")])
+    origin.set("/map.xml", .text(sitemap, type: "text/xml"))
     job.folder.write(sitemap, to: "map.xml")
-    job.folder.write("version: 1\nname: test\nmanifests: [{url: \"\(origin.url("/map.xml"))\"}]\n", to: "job.yaml")
+    job.writeJob("manifests: [{url: \"\(origin.url("/map.xml"))\"}]")
     let port = ":\(origin.port)"
     for source in [origin.url("/map.xml"), "map.xml"] {
       let quiet = try await job.prewarm("check", source, "--quiet")
@@ -147,31 +145,26 @@ import Testing
       expectGolden(check.errorText.replacing(port, with: ":PORT").lines(with: "pages"))
     }
     let before = origin.requests.count { $0.path.hasPrefix("/images") }
-    for (arguments, status) in [(["map.xml"], 3), ([origin.url("/map.xml")], 1), (["job.yaml"], 1)] {
-      let result = try await job.start(["run", "--quiet"] + arguments).wait()
-      #expect(result.status == status, "\(arguments): \(result.errorText)")
-      expectGolden(result.errorText.replacing(port, with: ":PORT"))
-    }
+    try await job.expectTranscript(
+      "run --quiet map.xml",
+      "run --quiet \(origin.url("/map.xml"))",
+      "run --quiet job.yaml",
+      for: "refused"
+    )
     #expect(try await job.prewarm("check job.yaml").status == 1)
     #expect(try await job.prewarm("run map.xml --no-pages").status == 2)
     #expect(origin.requests.count { $0.path.hasPrefix("/images") } == before)
   }
 
   @Test(
-    arguments: [
-      "{path: missing.txt}", "{path: 'missing/*.txt'}", "{path: 'missing*'}", "{path: empty/}", "{path: urls.parquet}",
-    ]
+    arguments: ["{path: missing.txt}", "{path: 'missing/*.txt'}", "{path: 'missing*'}", "{path: empty/}", "{path: urls.parquet}"]
   )
   func `a list that can't be read ends validate and run before the first request with 3`(manifest: String) async throws {
     job.write(urls: imageURLs(origin, 0..<1))
     job.folder.write("PAR1\u{0}", to: "urls.parquet")
     job.folder.write("", to: "empty/.keep")
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}, \(manifest)]\n", to: "job.yaml")
-    for command in ["validate", "run"] {
-      let result = try await job.prewarm(command, "job.yaml")
-      #expect(result.status == 3 && result.output.isEmpty, "\(result.outputText)")
-      expectGolden(result.errorText, for: manifest)
-    }
+    job.writeJob("manifests: [{path: urls.txt}, \(manifest)]")
+    try await job.expectTranscript("validate job.yaml", "run job.yaml", for: manifest)
     #expect(origin.requests.isEmpty)
   }
 

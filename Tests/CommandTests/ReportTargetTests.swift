@@ -43,11 +43,7 @@ import Testing
     let job = try makeJob(origin)
     func contents() -> [[UInt8]?] { Self.refused.map { job.folder.read($0) } }
     let before = contents()
-    for path in Self.refused {
-      let result = try await job.prewarm("run job.yaml --report \(form)=\(path)")
-      #expect(result.status == 3 && result.output.isEmpty, "\(path): \(result.status ?? -1) \(result.errorText)")
-      expectGolden(result.errorText, for: "\(form) \(path)")
-    }
+    for path in Self.refused { try await job.expectTranscript("run job.yaml --report \(form)=\(path)", for: "\(form) \(path)") }
     #expect(contents() == before && origin.requests.isEmpty)
   }
 
@@ -66,11 +62,10 @@ import Testing
 
   @Test func `check replaces none of its sources, standard input among them`() async throws {
     let job = try makeJob(origin)
-    for (arguments, target) in [
-      (["urls.txt"], "l-urls"), (["lists/*.txt"], "lists/a.txt"), (["job.yaml"], "own/default/index.mdb"),
+    for sources in [
+      "urls.txt --report json=l-urls", "lists/*.txt --report json=lists/a.txt", "job.yaml --report json=own/default/index.mdb",
     ] {
-      let result = try await job.start(["check"] + arguments + ["--report", "json=\(target)"]).wait()
-      #expect(result.status == 3, "\(target): \(result.errorText)")
+      #expect(try await job.prewarm("check \(sources)").status == 3, "\(sources)")
     }
     #expect(origin.requests.isEmpty)
   }
@@ -80,13 +75,10 @@ import Testing
     mkdir(job.folder.file("d"), 0o755)
     symlink("d", job.folder.file("e"))
     symlink("d/o", job.folder.file("l"))
+    job.folder.write("{}", to: "in.json")
     for (first, second) in [("d/o", "e/o"), ("d/o", "l"), ("l", "e/o"), ("e/x/o", "d/x/o")] {
-      let result = try await job.prewarm("run job.yaml --report json=\(first) --report html=\(second)")
-      #expect(result.status == 3, "\(first) \(second): \(result.errorText)")
-      expectGolden(result.errorText, for: "\(first) \(second)")
-      job.folder.write("{}", to: "in.json")
-      let shown = try await job.prewarm("report show in.json --report json=\(first) --report html=\(second)")
-      #expect(shown.status == 3, "\(shown.errorText)")
+      let reports = "--report json=\(first) --report html=\(second)"
+      try await job.expectTranscript("run job.yaml \(reports)", "report show in.json \(reports)", for: "\(first) \(second)")
     }
     #expect(origin.requests.isEmpty)
   }
@@ -122,7 +114,7 @@ import Testing
   private func makeJobs(_ origin: Origin, _ keys: (String, String)) -> JobFolder {
     let job = JobFolder(urls: [origin.url("/no.jpg")])
     for (name, keys) in [("a", keys.0), ("b", keys.1)] {
-      job.folder.write("version: 1\nname: \(name)\nmanifests: [{path: urls.txt}]\n\(keys)\n", to: "\(name).yaml")
+      job.writeJob(keys, name: name)
     }
     job.folder.write("old", to: "out")
     return job
@@ -149,10 +141,8 @@ import Testing
 
   @Test func `a report option applies to every job and to sources beside them`() async throws {
     let job = makeJobs(origin, ("", ""))
-    for arguments in [["run", "a.yaml", "b.yaml"], ["run", "a.yaml", "a.yaml"], ["check", "urls.txt", "b.yaml"]] {
-      let result = try await job.start(arguments + ["--report", "json=out"]).wait()
-      #expect(result.status == 3, "\(result.errorText)")
-      expectGolden(result.errorText)
+    for sources in ["run a.yaml b.yaml", "run a.yaml a.yaml", "check urls.txt b.yaml"] {
+      try await job.expectTranscript("\(sources) --report json=out")
     }
     #expect(origin.requests.isEmpty && job.folder.read("out") == Array("old".utf8))
   }

@@ -7,27 +7,24 @@ import Testing
 @Suite struct RunSourcesTests {
   private let origin = makeImageOrigin()
 
-  private func sitemap(_ origin: Origin, _ numbers: Range<Int>) -> Behaviour {
-    let entries = imageURLs(origin, numbers).map { "<url><loc>\($0)</loc></url>" }.joined()
-    return .body(
-      Array("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\(entries)</urlset>".utf8),
-      type: "text/xml"
-    )
-  }
-
-  @Test func `run warms lists, sitemaps, URLs and standard input without a job file`() async throws {
-    origin.set("/sitemap.xml", sitemap(origin, 2..<4))
+  @Test func `check and run read lists, patterns, sitemaps, URLs and standard input without a job file`() async throws {
+    origin.set("/sitemap.xml", .text(sitemapText(imageURLs(origin, 1..<2)), type: "text/plain"))
     let job = JobFolder("")
-    job.write(urls: imageURLs(origin, 0..<2))
-    let sources = ["urls.txt", origin.url("/sitemap.xml"), "-", origin.url("/images/5.jpg")]
-    let input = Command.Input.bytes(Array("\(origin.url("/images/4.jpg"))\n".utf8))
-    let first = try await job.start(["run"] + sources, input: input).wait()
-    #expect(first.status == 0, "\(first.outputText)\(first.errorText)")
-    expectGolden(first.outputText.timeless.lines(with: "6 URLs"))
+    for (number, name) in [(2, "urls.txt"), (3, "part-a.list"), (4, "part-b.list")] {
+      job.write(urls: imageURLs(origin, number..<number + 1), to: name)
+    }
+    job.folder.write("url\n\(origin.url("/images/5.jpg"))\n", to: "urls.csv")
+    let sources = "\(origin.url("/sitemap.xml?v=1")) urls.txt part-*.list urls.csv - \(origin.url("/images/7.jpg"))"
+    let input = Command.Input.bytes(Array("\(origin.url("/images/6.jpg"))\n".utf8))
+    for command in ["check", "run"] {
+      let result = try await job.prewarm("\(command) \(sources)", input: input)
+      #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
+      expectGolden(result.outputText.timeless.lines(with: "7 URLs"), for: command)
+      #expect(Set(origin.requests.map(\.path)).sorted() == (1...7).map { "/images/\($0).jpg" } + ["/sitemap.xml"])
+    }
     // They are in the default cache, which every job uses.
-    job.folder.write("version: 1\nname: test\nmanifests: [{path: urls.txt}]\n", to: "job.yaml")
     let requests = origin.requests.count
-    let second = try await job.start(["run", "job.yaml"] + sources, input: input).wait()
+    let second = try await job.prewarm("run job.yaml \(sources)", input: input)
     #expect(second.status == 0 && origin.requests.count == requests + 1, "\(second.outputText)")
     let names = second.outputText.split(separator: "\n").compactMap { $0.firstMatch(of: /^(\w+)  OK  \d+ URL/)?.1 }
     #expect(names == ["run", "test"], "\(second.outputText)")
@@ -47,8 +44,8 @@ import Testing
 
   @Test(arguments: ["check", "run"]) func `a dry run fetches sitemaps, and no image`(command: String) async throws {
     let index = "<sitemapindex><sitemap><loc>\(origin.url("/a.xml"))</loc></sitemap></sitemapindex>"
-    origin.set("/index.xml", .body(Array(index.utf8), type: "text/xml"))
-    origin.set("/a.xml", sitemap(origin, 0..<3))
+    origin.set("/index.xml", .text(index, type: "text/xml"))
+    origin.set("/a.xml", .text(sitemapText(imageURLs(origin, 0..<3)), type: "text/xml"))
     let job = JobFolder("manifests: [{url: \"\(origin.url("/index.xml"))\"}]")
     for source in [origin.url("/index.xml"), "job.yaml"] {
       let result = try await job.prewarm(command, source, "--dry-run")
@@ -61,16 +58,15 @@ import Testing
 
   @Test(
     arguments: [
-      "{url: ORIGIN/missing.xml}", "{url: ORIGIN/broken.xml}", "{url: ORIGIN/lost.xml}", "{url: ORIGIN/page}",
-      "{path: missing.txt}",
-      "{path: bad.txt}", "{path: empty.txt}", "{path: urls.csv, columns: {url: link}}", "{path: good.txt}",
+      "{url: ORIGIN/missing.xml}", "{url: ORIGIN/broken.xml}", "{url: ORIGIN/lost.xml}", "{url: ORIGIN/page}", "{path: bad.txt}",
+      "{path: missing.txt}", "{path: empty.txt}", "{path: urls.csv, columns: {url: link}}", "{path: good.txt}",
     ]
   )
   func `a dry run exits like a run if a list is invalid`(manifest: String) async throws {
-    origin.set("/broken.xml", .body(Array("<urlset><url>".utf8), type: "text/xml"))
+    origin.set("/broken.xml", .text("<urlset><url>", type: "text/xml"))
     let lost = "<sitemapindex><sitemap><loc>\(origin.url("/missing.xml"))</loc></sitemap></sitemapindex>"
-    origin.set("/lost.xml", .body(Array(lost.utf8), type: "text/xml"))
-    origin.set("/page", .body(Array("<html>".utf8), type: "text/html"))
+    origin.set("/lost.xml", .text(lost, type: "text/xml"))
+    origin.set("/page", .text("<html>"))
     let job = JobFolder("manifests: [\(manifest.replacing("ORIGIN", with: origin.base))]\nrequest: {retries: 0}")
     job.folder.write("\(origin.url("/images/1.jpg"))\nno url\n", to: "bad.txt")
     job.write(urls: imageURLs(origin, 0..<1), to: "good.txt")
@@ -100,28 +96,14 @@ import Testing
   @Test func `init writes a job that runs, and never overwrites`() async throws {
     let job = JobFolder("")
     job.write(urls: imageURLs(origin, 0..<2))
-    for (arguments, file) in [(["init"], "prewarm.yaml"), (["init", "other.yaml"], "other.yaml")] {
-      let written = try await job.start(arguments).wait()
-      #expect(written.status == 0 && written.output.isEmpty)
-      expectGolden(written.errorText, for: file)
-      #expect(try await job.prewarm("validate", file).status == 0)
+    for (line, file) in [("init", "prewarm.yaml"), ("init other.yaml", "other.yaml")] {
+      try await job.expectTranscript(line, "validate \(file)", line, for: file)
       #expect(try await job.prewarm("run", file).status == 0)
-      let bytes = job.folder.read(file)
-      let again = try await job.start(arguments).wait()
-      #expect(again.status == 3 && job.folder.read(file) == bytes)
-      expectGolden(again.errorText, for: "\(file) again")
+      let keys = job.folder.text(file).split(separator: "\n").filter { $0.firstMatch(of: /^ *#? *(?:- )?[a-z-]+:/) != nil }
+      #expect((5...10).contains(keys.count), "\(keys)")
     }
     #expect(origin.requests.count == 2)
-    let nowhere = try await job.prewarm("init missing/job.yaml")
-    #expect(nowhere.status == 1)
-    expectGolden(nowhere.errorText, for: "missing/job.yaml")
+    try await job.expectTranscript("init missing/job.yaml", for: "missing")
   }
 
-  @Test func `the job of init has at most ten keys`() async throws {
-    let job = JobFolder("")
-    _ = try await job.prewarm("init job2.yaml")
-    let text = job.folder.text("job2.yaml")
-    let keys = text.split(separator: "\n").filter { $0.firstMatch(of: /^ *#? *(?:- )?[a-z-]+:/) != nil }
-    #expect((5...10).contains(keys.count), "\(keys)")
-  }
 }

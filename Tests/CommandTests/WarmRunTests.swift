@@ -6,19 +6,6 @@ import Testing
 @Suite struct WarmRunTests {
   private let origin = makeImageOrigin()
 
-  @Test func `the first run downloads everything, and the second makes no request`() async throws {
-    let job = JobFolder(urls: imageURLs(origin, 0..<300))
-    let cold = try await job.runJob()
-    #expect(cold.status == 0)
-    #expect(cold.totals["downloaded"] == 300 && cold.totals["urls"] == 300)
-    #expect(origin.requests.count == 300)
-    let hot = try await job.runJob()
-    #expect(hot.status == 0)
-    #expect(hot.totals["hit_disk"] == 300 && hot.sumOfTotals == 300)
-    #expect(origin.requests.count == 300)
-    expectGolden(hot.result.outputText.timeless.lines(with: "test  "))
-  }
-
   @Test func `totals add up with duplicates and invalid lines`() async throws {
     let good = imageURLs(origin, 0..<20)
     let job = JobFolder(
@@ -44,7 +31,7 @@ import Testing
     #expect(second.status == 2)
     #expect(second.totals["blacklisted"] == 1 && second.totals["hit_disk"] == 5)
     #expect(origin.count(of: "/late.jpg") == 1)
-    origin.set("/late.jpg", .body(SampleImages.jpeg(99), type: "image/jpeg"))
+    origin.set("/late.jpg", .jpeg(99))
     let healed = try await job.runJob("--retry-blacklisted")
     #expect(healed.status == 0)
     #expect(healed.section("blacklist")["removed"] as? Int == 1)
@@ -52,33 +39,18 @@ import Testing
     #expect(after.status == 0 && after.totals["hit_disk"] == 6)
   }
 
-  @Test func `in only mode a miss is skipped without a request`() async throws {
-    let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<4))
-    job.write(urls: imageURLs(origin, 0..<8))
-    let run = try await job.runJob("--cache-mode only")
-    #expect(run.status == 0)
-    #expect(run.totals["hit_disk"] == 4 && run.totals["skipped"] == 4)
-    #expect(origin.requests.count == 4)
-  }
-
   @Test func `a dry run prints what the run would request under the same rules`() async throws {
     let urls = imageURLs(origin, 0..<2) + [origin.url("/missing.jpg")]
     let job = try await JobFolder.warmed(urls: urls)
     let asked = origin.requests.count
-    #expect(try await job.prewarm("run job.yaml --dry-run").outputText.isEmpty)
     // A blacklisted URL that fails again isn't new on the blacklist.
     let again = try await job.runJob("--retry-blacklisted")
     #expect(again.totals["failed"] == 1 && again.section("blacklist")["added"] as? Int == 0)
-    // Blacklisted URLs are requested if the job says so.
-    let retrying = try await job.prewarm("run job.yaml --dry-run --retry-blacklisted")
-    #expect(retrying.outputText == "\(urls[2])\n", "\(retrying.errorText)")
-    let bypassing = try await job.prewarm("run job.yaml --dry-run --cache-mode bypass")
-    #expect(bypassing.outputText == urls.map { "\($0)\n" }.joined())
+    let dry = "run job.yaml --dry-run"
+    try await job.expectTranscript(dry, "\(dry) --retry-blacklisted", "\(dry) --cache-mode bypass")
     // Without a network nothing is fetched.
     job.write(urls: imageURLs(origin, 0..<5))
-    let only = try await job.prewarm("run job.yaml --dry-run --cache-mode only")
-    #expect(only.status == 0 && only.outputText.isEmpty)
-    expectGolden(only.errorText)
+    try await job.expectTranscript("\(dry) --cache-mode only", for: "only")
     #expect(origin.requests.count == asked + 1)
   }
 
@@ -100,46 +72,22 @@ import Testing
   @Test func `a job that cannot be prepared leaves the reports of earlier jobs`() async throws {
     let job = try await JobFolder.warmed(urls: imageURLs(origin, 0..<2))
     let rows = job.folder.read("rows.jsonl")
-    job.folder.write("version: 1\nname: broken\nmanifests: [{path: missing.txt}]\nreport: []\n", to: "broken.yaml")
-    job.folder.write("version: 1\nname: first\nmanifests: [{path: urls.txt}]\nreport: [{jsonl: rows.jsonl}]\n", to: "first.yaml")
+    job.writeJob("manifests: [{path: missing.txt}]\nreport: []", name: "broken")
+    job.writeJob("report: [{jsonl: rows.jsonl}]", name: "first")
     #expect(try await job.prewarm("run first.yaml broken.yaml").status == 3)
     #expect(rows?.isEmpty == false && job.folder.read("rows.jsonl") == rows)
   }
 
-  @Test func `a hit that needs deeper verification is read, verified and upgraded once`() async throws {
-    origin.set("/cut.jpg", .file(Fixtures.path("images/broken/cut.jpg")))
-    let job = JobFolder(urls: imageURLs(origin, 0..<3) + [origin.url("/cut.jpg")])
-    #expect(try await job.runJob("--decode header").totals["downloaded"] == 4)
-    let deep = try await job.runJob("--decode full")
-    #expect(deep.totals["hit_disk"] == 3)
-    #expect(deep.failuresByKind == ["undecodable": 1])
-    // The old record stays, and suffices for a job with weaker verification.
-    let shallow = try await job.runJob("--decode header")
-    #expect(shallow.status == 0 && shallow.totals["hit_disk"] == 4)
-    #expect(origin.requests.count == 5)
-  }
-
   @Test func `several jobs share one cache, and the worst exit status counts`() async throws {
     let job = JobFolder(urls: imageURLs(origin, 0..<4))
-    job.folder.write("version: 1\nname: bad\nmanifests: [{urls: ['\(origin.url("/no.jpg"))']}]\n", to: "bad.yaml")
+    job.writeJob("manifests: [{urls: ['\(origin.url("/no.jpg"))']}]", name: "bad")
     let result = try await job.prewarm("run bad.yaml job.yaml job.yaml")
     #expect(result.status == 2)
     expectGolden(result.outputText.timeless.lines(with: "4 URLs"))
     #expect(origin.requests.count == 5)
   }
 
-  @Test func `trimming within and after a run keeps the cache below its limit and may exit with 2`() async throws {
-    let size = SampleImages.jpeg(0).count
-    let job = JobFolder(urls: imageURLs(origin, 0..<60), keys: "cache: {max-size: \(size * 20), trim-to: 50%}")
-    let run = try await job.runJob()
-    #expect(run.status == 2)
-    let cache = run.section("cache")
-    #expect((cache["body_bytes"] as? Int ?? .max) <= size * 22)
-    #expect((cache["evicted_from_this_run"] as? Int ?? 0) > 0)
-    #expect(try await job.runJob("--fail-on evicted=false").status == 0)
-  }
-
-  // MARK: `cache.read-only`, `cache.memory`, `cache.key` and `cache.verify-hits`.
+  // MARK: `cache.read-only` and `cache.memory`.
 
   @Test func `an image in a read-only cache is a hit without a request`() async throws {
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {read-only: [shared]}")
@@ -166,33 +114,14 @@ import Testing
   @Test func `jobs of one run with equal limits share the memory layer`() async throws {
     let reports = "report: [{json: report.json}, {jsonl: rows.jsonl}]"
     let job = JobFolder(urls: imageURLs(origin, 0..<4), keys: "cache: {memory: {max-cost: 8MiB}}\n\(reports)")
-    func write(_ name: String, memory: String) {
-      job.folder.write(
-        "version: 1\nname: before\nmanifests: [{path: urls.txt}]\ncache: {memory: \(memory)}\nreport: []\n",
-        to: name
-      )
+    for (name, memory) in [("same", 8), ("other", 9)] {
+      job.writeJob("cache: {memory: {max-cost: \(memory)MiB}}\nreport: []", name: name)
     }
-    write("same.yaml", memory: "{max-cost: 8MiB}")
-    write("other.yaml", memory: "{max-cost: 9MiB}")
     let shared = try job.finishedRun(try await job.prewarm("run same.yaml job.yaml"))
     #expect(shared.status == 0 && shared.totals["hit_memory"] == 4, "\(shared.totals)")
     #expect(shared.rows("hit-memory").count == 4)
     let apart = try job.finishedRun(try await job.prewarm("run other.yaml job.yaml"))
     #expect(apart.status == 0 && apart.totals["hit_disk"] == 4, "\(apart.totals)")
     #expect(origin.requests.count == 4)
-  }
-
-  @Test func `verify-hits finds a changed byte, reports it and fetches the image again`() async throws {
-    let urls = imageURLs(origin, 0..<4)
-    let job = try await JobFolder.warmed(urls: urls)
-    try job.flipByte(of: SampleImages.jpeg(2))
-    #expect(try await job.runJob().totals["hit_disk"] == 4)
-    let verified = try await job.runJob("--verify-hits")
-    #expect(verified.status == 0 && verified.totals["hit_disk"] == 3 && verified.totals["downloaded"] == 1, "\(verified.totals)")
-    #expect((verified.report["warnings"] as? [String])?.isEmpty == false)
-    #expect(origin.requests.count == 5)
-    #expect(try await job.prewarm("cache get", urls[2]).output == SampleImages.jpeg(2))
-    #expect(try await job.runJob("--verify-hits").totals["hit_disk"] == 4)
-    #expect(try await job.expectTrueTotals().count == 4)
   }
 }

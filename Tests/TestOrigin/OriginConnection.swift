@@ -69,7 +69,7 @@ final class OriginConnection: ChannelInboundHandler {
       let request = RecordedRequest(
         sequence: state.requests.count + 1,
         method: head.method.rawValue,
-        target: head.uri,
+        target: Self.target(head.uri),
         headers: HeaderFields(head.headers.map { (name: $0.name, value: $0.value) }),
         body: body,
         connection: number,
@@ -83,6 +83,12 @@ final class OriginConnection: ChannelInboundHandler {
     body = []
     let steps = behaviour.script(for: request, turn: turn)
     pending.append(Exchange(request: request, keepAlive: head.isKeepAlive, steps: steps[...]))
+  }
+
+  /// As a proxy, the origin gets whole URLs (RFC 9112, section 3.2.2), and serves their paths, whatever the host.
+  private static func target(_ uri: String) -> String {
+    guard uri.hasPrefix("http://") else { return uri }
+    return String(uri.dropFirst("http://".count).drop { $0 != "/" })
   }
 
   private func next(_ context: ChannelHandlerContext) {

@@ -6,10 +6,11 @@ import Testing
 /// A job in shards, each run by its own process.
 @Suite struct ShardRunTests {
   private let origin = makeImageOrigin()
+  private let recipes = "\(Repository.path)/scripts/recipes"
 
   /// Images, some of them missing, broken or filtered out, and invalid URLs.
   private func makeURLs(_ origin: Origin) -> [String] {
-    for number in 0..<6 { origin.set("/broken/\(number).jpg", .body(Array("no image \(number)".utf8), type: "image/jpeg")) }
+    for number in 0..<6 { origin.set("/broken/\(number).jpg", .text("no image \(number)", type: "image/jpeg")) }
     let good = (0..<3).flatMap { imageURLs(origin, $0 * 20..<($0 + 1) * 20, host: $0) }
     let bad = (0..<9).map { origin.url("/missing/\($0).jpg", host: $0 % 3) } + (0..<6).map { origin.url("/broken/\($0).jpg") }
     let filtered = (0..<8).map { origin.url("/filtered/\($0).jpg") }
@@ -36,13 +37,10 @@ import Testing
     let identity = try #require(report["job"] as? [String: Any])
     counts["job"] = "\(identity["name"] ?? "") \(identity["digest"] ?? "") \(identity["shard"] ?? "")"
     let failures = try #require(report["failures"] as? [[String: Any]])
-    counts["failures"] = failures.map { "\($0["url"] ?? "") \($0["kind"] ?? "") \($0["line"] ?? "")" }.sorted().joined(
-      separator: "\n"
-    )
+    counts["failures"] = "\(failures.map { "\($0["url"] ?? "") \($0["kind"] ?? "") \($0["line"] ?? "")" }.sorted())"
     let hosts = try #require(report["hosts"] as? [[String: Any]])
-    counts["hosts"] = hosts.map { host in
-      ["host", "urls", "hits", "downloaded", "failed", "bytes"].map { "\(host[$0] ?? "")" }.joined(separator: " ")
-    }.joined(separator: "\n")
+    counts["hosts"] =
+      "\(hosts.map { host in ["host", "urls", "hits", "downloaded", "failed", "bytes"].map { "\(host[$0] ?? "")" } })"
     counts["attempts"] = "\((report["attempts"] as? [String: Any])?["total"] ?? "")"
     counts["bytes"] = try text(try #require(report["bytes"]))
     return counts
@@ -65,12 +63,9 @@ import Testing
     let count = rule == "host" ? 3 : 5
     #expect(planned.status == 0 && planned.errorText.contains("in \(count) shards"), "\(planned.errorText)")
     let path = "\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
-    let merged = try await Command(
-      "\(Repository.path)/scripts/recipes/shards-parallel",
-      ["job.yaml", "5", "2", "plan", "--cache-directory", "shards"],
-      environment: job.environment.merging(["PATH": path, "HOME": job.folder.path]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let arguments = ["job.yaml", "5", "2", "plan", "--cache-directory", "shards"]
+    let environment = ["PATH": path, "HOME": job.folder.path]
+    let merged = try await job.start(arguments, of: "\(recipes)/shards-parallel", environment: environment).wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
     try expectEqualCounts(in: job)
     // Each shard ran its own entries only.
@@ -86,15 +81,6 @@ import Testing
     for path in ["plan/all.json", "whole.json"] {
       #expect((try job.json(path)["latency_ms"] as? [String: Any])?["count"] as? Int == latencies)
     }
-  }
-
-  @Test func `a dry run of a shard prints the images that the shard would fetch`() async throws {
-    let origin = makeImageOrigin(hosts: 3)
-    let job = makeJob(origin)
-    let listed = try await job.prewarm("run job.yaml --dry-run --shard 2/5")
-    let others = try await job.prewarm("run job.yaml --dry-run")
-    let (mine, everyones) = (listed.outputText.split(separator: "\n"), others.outputText.split(separator: "\n"))
-    #expect(listed.status == 0 && Set(mine).isSubset(of: everyones) && mine.count < everyones.count && !mine.isEmpty)
   }
 
   /// Runs the commands of sbatch(1) at once, with the variables that it sets.
@@ -117,80 +103,55 @@ import Testing
     job.folder.write(Self.sbatch, to: "bin/sbatch")
     #expect(chmod(job.folder.file("bin/sbatch"), 0o755) == 0)
     let path = "\(job.folder.file("bin")):\(BuiltCommand.path.dropLast("/prewarm".count)):/usr/bin:/bin"
-    let merged = try await Command(
-      "\(Repository.path)/scripts/recipes/shards-slurm",
-      ["job.yaml", "4", "2", "plan"],
-      environment: job.environment.merging(["PATH": path, "SLURM_TMPDIR": job.folder.path]) { $1 },
-      workingDirectory: job.folder.path
-    ).wait()
+    let environment = ["PATH": path, "SLURM_TMPDIR": job.folder.path]
+    let merged = try await job.start(["job.yaml", "4", "2", "plan"], of: "\(recipes)/shards-slurm", environment: environment)
+      .wait()
     #expect(merged.status == 2 && merged.outputText.contains(" URLs are bad"), "\(merged.outputText)\(merged.errorText)")
     try expectEqualCounts(in: job)
   }
 
   @Test func `a merge exits with 1 if a shard is missing, duplicate or empty, and reports the others`() async throws {
-    let job = JobFolder(urls: imageURLs(origin, 0..<12))
+    let job = JobFolder(urls: JobFolder.images(0..<12), keys: JobFolder.connect(to: origin))
     for index in 1...3 {
-      let run = try await job.prewarm("run job.yaml --shard \(index)/3 --report json=\(index).json --report jsonl=\(index).jsonl")
-      #expect(run.status == 0, "\(run.outputText)")
-      expectGolden(run.outputText.timeless.lines(with: "test, "), for: "shard \(index)")
+      try await job.expectTranscript(
+        "run job.yaml --shard \(index)/3 --report json=\(index).json --report jsonl=\(index).jsonl",
+        for: "run"
+      )
     }
-    let all = try await job.prewarm("report merge 1.json 3.json 2.json")
-    #expect(all.status == 0, "\(all.outputText)\(all.errorText)")
-    expectGolden(all.outputText.timeless.lines(with: "test  "), for: "all")
     job.folder.write("", to: "empty.json")
     job.folder.write(job.folder.text("1.jsonl") + job.folder.text("2.jsonl"), to: "both.jsonl")
     job.folder.write(job.folder.text("3.jsonl").split(separator: "\n").dropLast().map { "\($0)\n" }.joined(), to: "cut.jsonl")
-    for files in ["1.jsonl 2.jsonl 3.jsonl", "3.json both.jsonl"] {
-      let merged = try await job.prewarm("report merge \(files)")
-      #expect(merged.status == 0, "\(merged.errorText)")
-      #expect(merged.outputText.timeless.lines(with: "test  ") == all.outputText.timeless.lines(with: "test  "))
-    }
     for files in [
-      "1.json 3.json", "1.json 2.json 3.json 2.json", "1.json 2.json empty.json", "1.json 2.json 4.json", "1.jsonl 3.jsonl",
-      "1.json 3.jsonl", "1.jsonl 2.json cut.jsonl", "both.jsonl 2.jsonl",
+      "1.json 3.json 2.json", "1.jsonl 2.jsonl 3.jsonl", "3.json both.jsonl", "1.json 3.json", "1.json 2.json 3.json 2.json",
+      "1.json 2.json empty.json", "1.json 2.json 4.json", "1.jsonl 3.jsonl", "1.json 3.jsonl", "1.jsonl 2.json cut.jsonl",
+      // None of the inputs is overwritten.
+      "both.jsonl 2.jsonl", "1.json 2.json empty.json --report json=1.json",
+      "1.json 2.json empty.json --report json=./empty.json",
     ] {
-      let merged = try await job.prewarm("report merge \(files) --report json=merged.json")
-      #expect(merged.status == 1 && merged.outputText.hasPrefix("test "), "\(files): \(merged.errorText)")
-      expectGolden(merged.errorText, for: files)
-      expectGolden(job.folder.text("merged.json").lines(with: #""breakage""#), for: files)
-    }
-    // None of them is overwritten.
-    for path in ["1.json", "./empty.json"] {
-      let merged = try await job.prewarm("report merge 1.json 2.json empty.json --report json=\(path)")
-      #expect(merged.status == 3)
-      expectGolden(merged.errorText, for: path)
+      try await job.expectTranscript("report merge \(files)", for: files)
     }
     // A merged report is a report of the whole job.
-    let shown = try await job.prewarm("report show merged.json")
-    expectGolden(shown.outputText.lines(with: "both.jsonl").replacing(#/; \d+ URLs .*/#, with: ""))
+    #expect(try await job.prewarm("report merge both.jsonl 2.jsonl --report json=merged.json").status == 1)
+    expectGolden(job.folder.text("merged.json").lines(with: #""breakage""#), for: "breakage")
+    try await job.expectTranscript("report show merged.json", for: "shown")
   }
 
   @Test func `a merge exits with 1 if a list changed between two shards' runs`() async throws {
-    let job = JobFolder(urls: imageURLs(origin, 0..<30))
+    let job = JobFolder(urls: JobFolder.images(0..<30), keys: JobFolder.connect(to: origin))
     #expect(try await job.prewarm("run job.yaml --shard 1/2 --report json=1.json").status == 0)
-    job.write(urls: imageURLs(origin, 0..<30).reversed())
-    #expect(try await job.prewarm("run job.yaml --shard 2/2 --report json=2.json").status == 0)
-    #expect(try await job.prewarm("report merge 1.json 2.json").status == 0)
-    job.write(urls: imageURLs(origin, 0..<20))
-    #expect(try await job.prewarm("run job.yaml --shard 2/2 --report json=2.json").status == 0)
-    let merged = try await job.prewarm("report merge 1.json 2.json")
-    #expect(merged.status == 1, "\(merged.errorText)")
-    expectGolden(merged.errorText)
+    for (urls, status) in [(JobFolder.images(0..<30).reversed(), 0), (JobFolder.images(0..<20), 1)] {
+      job.write(urls: urls)
+      #expect(try await job.prewarm("run job.yaml --shard 2/2 --report json=2.json").status == 0)
+      try await job.expectTranscript("report merge 1.json 2.json", for: "\(status)")
+    }
   }
 
   @Test func `an empty shard is fine, and an empty job is empty in all of them`() async throws {
-    let job = JobFolder(urls: imageURLs(origin, 0..<1))
-    var requests = 0
-    for index in 1...4 {
-      let run = try await job.runJob("--shard \(index)/4")
-      #expect(run.status == 0 && (0...1).contains(run.totals["urls"] ?? -1))
-      requests += run.totals["downloaded"] ?? 0
-    }
-    #expect(requests == 1 && origin.requests.count == 1)
+    let job = JobFolder(urls: JobFolder.images(0..<1), keys: JobFolder.connect(to: origin))
+    for index in 1...4 { #expect(try await job.prewarm("run job.yaml --shard \(index)/4").status == 0) }
+    #expect(origin.requests.count == 1)
     job.write(urls: [])
-    let run = try await job.runJob("--shard 2/4")
-    #expect(run.status == 2)
-    expectGolden(run.result.outputText.timeless.lines(with: "test"))
+    try await job.expectTranscript("run job.yaml --shard 2/4")
   }
 
   @Test func `check supports shards too`() async throws {
@@ -236,7 +197,7 @@ import Testing
 
   @Test func `a later success removes a URL from the merged blacklist, and a later failure keeps it`() async throws {
     let url = origin.url("/changing.jpg")
-    origin.set("/changing.jpg", .sequence([.status(404), .body(SampleImages.jpeg(1), type: "image/jpeg"), .status(410)]))
+    origin.set("/changing.jpg", .sequence([.status(404), .jpeg(1), .status(410)]))
     let job = JobFolder(urls: [url])
     for name in ["failed", "good", "failed-again"] { _ = try await job.runJob("--cache-directory", name) }
     for name in ["failed", "good", "failed"] { #expect(try await job.prewarm("cache import", name).status == 0) }
