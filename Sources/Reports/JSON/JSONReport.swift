@@ -59,8 +59,6 @@ public struct JSONReport: ReportForm {
 }
 
 extension FinishedReport: JSONSection {
-  init() { self.init(version: "", job: JobIdentity(), end: RunEnd(finishedAt: nil, duration: .zero), totals: OutcomeTotals()) }
-
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     json.derived("schema", JSONReport.schema)
     try json.field("prewarm", &version)

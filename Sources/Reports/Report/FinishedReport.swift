@@ -2,18 +2,18 @@ public import Base
 
 @dynamicMemberLookup
 public struct FinishedReport: Sendable {
-  public var version: String
-  public var job: JobIdentity
+  public var version = ""
+  public var job = JobIdentity()
   /// The names of rules and remedies in sentences.
   public var words = ReportWords.plain
   /// When the run started; nil if that is unknown, as in rows.
   public var startedAt: Timestamp?
   /// How the run ended as a whole, with the cache and the blacklist.
-  public var end: RunEnd
+  public var end = RunEnd(finishedAt: nil, duration: .zero)
   public var verdict = RunVerdict()
   public var failOn = FailOn()
   /// Each image once, however many lists name it.
-  public var totals: OutcomeTotals
+  public var totals = OutcomeTotals()
   /// Further entries that name the same images, with the same results.
   public var repeats = OutcomeTotals()
   public var traffic = Traffic()

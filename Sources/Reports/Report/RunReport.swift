@@ -7,10 +7,8 @@ public import Base
 public final class RunReport {
   static let reportedHostLimit = 1000
 
-  private let version: String
-  private let job: JobIdentity
-  private let words: ReportWords
-  private let startedAt: Timestamp?
+  /// What is known of the report before its entries.
+  private let start: FinishedReport
   private let journals: [any ReportJournal]
   private let countsImagesOnce: Bool
   private var tally = Tally()
@@ -39,8 +37,9 @@ public final class RunReport {
     lint: Lint = Lint(),
     countsImagesOnce: Bool = false
   ) {
-    (self.countsImagesOnce, self.version, self.job, self.words) = (countsImagesOnce, version, job, words)
-    (self.startedAt, self.journals) = (startedAt, journals)
+    var start = FinishedReport()
+    (start.version, start.job, start.words, start.startedAt) = (version, job, words, startedAt)
+    (self.start, self.journals, self.countsImagesOnce) = (start, journals, countsImagesOnce)
     for journal in journals { journal.begin() }
     setShard(job.shard?.label)
     for manifest in manifests { addManifest(manifest) }
@@ -150,33 +149,25 @@ public final class RunReport {
         remoteCaches: tally.remoteCaches.summary(ofHost: index)
       )
     }.sorted { $0.isBefore($1) }
-    var report = FinishedReport(
-      version: version,
-      job: job,
-      words: words,
-      startedAt: startedAt,
-      end: end,
-      failOn: failOn,
-      totals: tally.totals,
-      traffic: tally.traffic,
-      formats: tally.formatCounts,
-      manifests: tally.manifests,
-      hosts: Array(hosts.prefix(Self.reportedHostLimit)),
-      hostsOmitted: UInt64(max(0, hosts.count - Self.reportedHostLimit)) + tally.hosts.entriesBeyondLimit,
-      failureGroups: tally.failures.summaries(hosts: tally.hosts),
-      failures: tally.failures.listed,
-      standings: tally.failures.standings,
-      baseline: tally.difference,
-      images: ReportedImages(duplicates: tally.sameImages.duplicates, placeholders: tally.sameImages.placeholders),
-      warnings: end.warnings.map(groupingDigits) + tally.warnings.lines
-    )
+    var report = start
+    (report.end, report.failOn) = (end, failOn)
+    (report.totals, report.repeats, report.traffic) = (tally.totals, tally.repeats, tally.traffic)
+    report.formats = tally.formatCounts
+    report.manifests = tally.manifests
+    report.hosts = Array(hosts.prefix(Self.reportedHostLimit))
+    report.hostsOmitted = UInt64(max(0, hosts.count - Self.reportedHostLimit)) + tally.hosts.entriesBeyondLimit
+    report.failureGroups = tally.failures.summaries(hosts: tally.hosts)
+    (report.failures, report.standings) = (tally.failures.listed, tally.failures.standings)
+    report.baseline = tally.difference
+    report.images.duplicates = tally.sameImages.duplicates
+    report.images.placeholders = tally.sameImages.placeholders
+    report.lint = tally.lint?.all(tally.hosts) ?? []
+    report.warnings = end.warnings.map(groupingDigits) + tally.warnings.lines
     if timeline.timeline != nil {
       var timeline = timeline
       timeline.sample(tally.totals, receivedBytes: tally.traffic.receivedBytes, elapsed: end.duration)
       report.timeline = timeline.timeline
     }
-    report.lint = tally.lint?.all(tally.hosts) ?? []
-    report.repeats = tally.repeats
     report.verdict = failOn.verdict(of: report)
     if let trend = tally.judge?.trend, !trend.isEmpty { report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)] }
     return report
