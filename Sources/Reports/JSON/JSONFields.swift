@@ -43,6 +43,14 @@ struct JSONFields {
     if let json = try isRequired ? source.required(key) : source.value(key) { value = try Value(json: json) }
   }
 
+  /// Plain fields of a value, by their names; an optional one is null if it is nil.
+  mutating func fields<Owner, each Value: JSONCodable>(
+    _ owner: inout Owner,
+    _ fields: repeat (StaticString, WritableKeyPath<Owner, each Value>)
+  ) throws(JSONProblem) {
+    repeat try field((each fields).0, &owner[keyPath: (each fields).1])
+  }
+
   /// A field that is null if its value is nil, or missing if it `isOmitted`.
   mutating func field<Value: JSONCodable>(_ key: StaticString, _ value: inout Value?, isOmitted: Bool = false) throws(JSONProblem)
   {
@@ -233,6 +241,11 @@ extension Bool: JSONCodable {
 
 extension String: JSONCodable {
   init(json: JSONValue) throws(JSONProblem) { self = try json.string() }
+}
+
+extension Optional: JSONCodable where Wrapped: JSONCodable {
+  init(json: JSONValue) throws(JSONProblem) { self = try Wrapped(json: json) }
+  var jsonTree: JSONTree { self?.jsonTree ?? .null }
 }
 
 extension Array: JSONCodable where Element: JSONCodable {

@@ -61,9 +61,7 @@ public struct JSONReport: ReportForm {
 extension FinishedReport: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     json.derived("schema", JSONReport.schema)
-    try json.field("prewarm", &version)
-    try json.field("job", &job)
-    try json.field("started_at", &startedAt)
+    try json.fields(&self, ("prewarm", \.version), ("job", \.job), ("started_at", \.startedAt))
     try end.codeRun(&json)
     json.derived("exit_status", UInt64(exitStatus.rawValue))
     try json.field("fail_on", &failOn)

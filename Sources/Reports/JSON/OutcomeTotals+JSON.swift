@@ -15,14 +15,9 @@ extension OutcomeTotals: JSONSection {
     var (urls, hits) = (urls, hits)
     try json.field("urls", &urls)
     try json.field("hits", &hits)
-    try json.field("downloaded", &downloaded)
-    try json.field("failed", &failed)
-    try json.field("blacklisted", &blacklisted)
-    try json.field("hit_memory", &hitMemory)
-    try json.field("revalidated", &revalidated)
-    try json.field("checked", &checked)
-    try json.field("skipped", &skipped)
-    try json.field("cancelled", &cancelled)
+    try json.fields(&self, ("downloaded", \.downloaded), ("failed", \.failed), ("blacklisted", \.blacklisted))
+    try json.fields(&self, ("hit_memory", \.hitMemory), ("revalidated", \.revalidated), ("checked", \.checked))
+    try json.fields(&self, ("skipped", \.skipped), ("cancelled", \.cancelled))
     guard json.isReading else { return }
     try json.check(hitMemory <= hits, "has more hits in memory than hits")
     hitDisk = hits - hitMemory
@@ -33,15 +28,12 @@ extension OutcomeTotals: JSONSection {
 
 extension Traffic {
   mutating func codeBytes(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("downloaded", &receivedBytes)
-    try json.field("from_cache", &cachedBytes)
-    try json.field("original", &originalBytes)
-    try json.field("stored", &storedBytes)
+    try json.fields(&self, ("downloaded", \.receivedBytes), ("from_cache", \.cachedBytes), ("original", \.originalBytes))
+    try json.fields(&self, ("stored", \.storedBytes))
   }
 
   mutating func codeAttempts(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("total", &attempts)
-    try json.field("retried", &retries)
+    try json.fields(&self, ("total", \.attempts), ("retried", \.retries))
     try json.field("waited_seconds", &waitedNanoseconds) { nanoseconds in
       JSONNumber(Double(nanoseconds) / 1e9, decimals: 3)
     } from: { number in
@@ -53,9 +45,7 @@ extension Traffic {
 
 extension OutcomeTraffic: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("bytes", &receivedBytes)
-    try json.field("shared", &shared)
-    try json.field("latency_ms", &latency)
+    try json.fields(&self, ("bytes", \.receivedBytes), ("shared", \.shared), ("latency_ms", \.latency))
   }
 }
 
@@ -107,8 +97,7 @@ private struct LatencyBucket: JSONCodable {
 
 extension Duplicates: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("bodies", &bodies)
-    try json.field("urls", &urls)
+    try json.fields(&self, ("bodies", \.bodies), ("urls", \.urls))
     try json.field("complete", &isComplete, unless: true, isOmitted: true)
   }
 }
@@ -137,8 +126,7 @@ extension HostSummary: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try totals.codePart(&json)
-    try json.field("bytes", &receivedBytes)
-    try json.field("latency_ms", &latency)
+    try json.fields(&self, ("bytes", \.receivedBytes), ("latency_ms", \.latency))
     var caches = RemoteCaches(counts: remoteCaches)
     try json.field("remote_cache", &caches, unless: RemoteCaches(counts: []), isOmitted: true)
     remoteCaches = caches.counts
@@ -183,9 +171,7 @@ extension FailureGroup: JSONSection {
     try json.status(&status)
     try json.field("message", &message, isOmitted: true)
     try json.counts(&self)
-    try json.field("hosts", &hosts)
-    try json.field("elsewhere", &elsewhere)
-    try json.field("examples", &examples)
+    try json.fields(&self, ("hosts", \.hosts), ("elsewhere", \.elsewhere), ("examples", \.examples))
   }
 }
 
@@ -235,11 +221,8 @@ extension JSONFields {
 
 extension TrendPoint: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("finished_at", &finishedAt)
-    try json.field("urls", &urls)
-    try json.field("bad", &bad)
-    try json.field("new", &new)
-    try json.field("duration_seconds", &duration)
+    try json.fields(&self, ("finished_at", \.finishedAt), ("urls", \.urls), ("bad", \.bad), ("new", \.new))
+    try json.fields(&self, ("duration_seconds", \.duration))
   }
 }
 
@@ -267,8 +250,7 @@ extension LintExample: JSONSection {
     try json.field("url", &url, isRequired: true)
     try json.field("manifest", &manifest)
     try json.field("line", &line, unless: 0)
-    try json.field("message", &message)
-    try json.field("saved_bytes", &savedBytes)
+    try json.fields(&self, ("message", \.message), ("saved_bytes", \.savedBytes))
   }
 }
 
@@ -276,12 +258,8 @@ extension Placeholder: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.field("host", &host, isRequired: true)
     try json.field("body_hash", &checksum, isRequired: true)
-    try json.field("urls", &urls)
-    try json.field("first_url", &firstURL)
-    try json.field("format", &format)
-    try json.field("width", &width)
-    try json.field("height", &height)
-    try json.field("bytes", &bytes)
+    try json.fields(&self, ("urls", \.urls), ("first_url", \.firstURL), ("format", \.format), ("width", \.width))
+    try json.fields(&self, ("height", \.height), ("bytes", \.bytes))
   }
 }
 

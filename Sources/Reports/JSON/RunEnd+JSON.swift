@@ -6,11 +6,9 @@ extension JobIdentity: JSONSection {
   init() { self.init(name: "", file: nil) }
 
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("name", &name)
-    try json.field("file", &file)
+    try json.fields(&self, ("name", \.name), ("file", \.file))
     try json.field("description", &description, unless: "", isOmitted: true)
-    try json.field("shard", &shard)
-    try json.field("digest", &digest)
+    try json.fields(&self, ("shard", \.shard), ("digest", \.digest))
   }
 }
 
@@ -34,22 +32,17 @@ extension ReportedShard: JSONSection {
 
 extension RunEnd {
   mutating func codeRun(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("finished_at", &finishedAt)
-    try json.field("duration_seconds", &duration)
+    try json.fields(&self, ("finished_at", \.finishedAt), ("duration_seconds", \.duration))
     var isInterrupted = interruption != nil
     try json.field("interrupted", &isInterrupted)
     try json.field("signal", &interruption)
     if json.isReading { interruption = isInterrupted ? interruption ?? .interrupt : nil }
-    try json.field("deadline_passed", &isPastDeadline)
-    try json.field("breakage", &breakage)
-    try json.field("manifests_read", &areManifestsRead)
-    try json.field("empty", &isEmpty)
-    try json.field("outstanding", &outstanding)
+    try json.fields(&self, ("deadline_passed", \.isPastDeadline), ("breakage", \.breakage))
+    try json.fields(&self, ("manifests_read", \.areManifestsRead), ("empty", \.isEmpty), ("outstanding", \.outstanding))
   }
 
   mutating func codeResources(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("peak_memory_bytes", &peakMemoryBytes)
-    try json.field("bounded_by", &bottleneck)
+    try json.fields(&self, ("peak_memory_bytes", \.peakMemoryBytes), ("bounded_by", \.bottleneck))
     try json.field("bound_shares", &bottlenecks) { shares in
       JSONMap<String, ShareOfRun>(shares.map { ($0.name, ShareOfRun(fraction: $0.fraction)) })
     } from: { map in
@@ -74,15 +67,10 @@ extension CacheSummary: JSONSection {
   init() { self.init(directory: "", namespace: "", entries: 0, bodyBytes: 0, diskBytes: 0) }
 
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("directory", &directory)
-    try json.field("namespace", &namespace)
-    try json.field("entries", &entries)
-    try json.field("body_bytes", &bodyBytes)
-    try json.field("disk_bytes", &diskBytes)
-    try json.field("max_bytes", &maximumBytes)
-    try json.field("trimmed_entries", &trimmedEntries)
-    try json.field("expired_entries", &expiredEntries)
-    try json.field("evicted_from_this_run", &evictedFromThisRun)
+    try json.fields(&self, ("directory", \.directory), ("namespace", \.namespace), ("entries", \.entries))
+    try json.fields(&self, ("body_bytes", \.bodyBytes), ("disk_bytes", \.diskBytes), ("max_bytes", \.maximumBytes))
+    try json.fields(&self, ("trimmed_entries", \.trimmedEntries), ("expired_entries", \.expiredEntries))
+    try json.fields(&self, ("evicted_from_this_run", \.evictedFromThisRun))
     try json.field("sufficient_max_bytes", &sufficientBytes, isOmitted: true)
     var second = freshUntil.map(WholeSecond.init)
     try json.field("fresh_until", &second)
@@ -101,9 +89,7 @@ extension BlacklistSummary: JSONSection {
   init() { self.init(entries: 0, added: 0, removed: 0) }
 
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("entries", &entries)
-    try json.field("added", &added)
-    try json.field("removed", &removed)
+    try json.fields(&self, ("entries", \.entries), ("added", \.added), ("removed", \.removed))
   }
 }
 
@@ -111,16 +97,12 @@ extension FailOn: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     // A limit of null means that there is none.
     if json.isReading { (failures, known) = (.never, .never) }
-    try json.field("failures", &failures)
-    try json.field("known", &known)
-    try json.field("kinds", &kinds)
+    try json.fields(&self, ("failures", \.failures), ("known", \.known), ("kinds", \.kinds))
     var milliseconds = latency.mapValues(Milliseconds.init)
     try json.field("latency_ms", &milliseconds)
     latency = milliseconds.mapValues(\.duration)
     try json.field("lint", &lint, unless: [:], isOmitted: true)
-    try json.field("empty", &empty)
-    try json.field("unfinished", &unfinished)
-    try json.field("evicted", &evicted)
+    try json.fields(&self, ("empty", \.empty), ("unfinished", \.unfinished), ("evicted", \.evicted))
   }
 }
 
@@ -156,8 +138,7 @@ extension FailOn.Limit: JSONCodable {
 
 extension FailureStandings: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("counting", &counting)
-    try json.field("known", &known)
+    try json.fields(&self, ("counting", \.counting), ("known", \.known))
     // Readers of the schema expect the field of a removed rule.
     json.derived("in_grace", 0 as UInt64)
     try json.field("counting_by_kind", &countingByKind)
@@ -168,10 +149,7 @@ extension BaselineDifference: JSONSection {
   init() { self.init(path: "", failures: 0, stillBad: 0, fixed: 0) }
 
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("path", &path)
-    try json.field("failures", &failures)
-    try json.field("still_bad", &stillBad)
-    try json.field("fixed", &fixed)
+    try json.fields(&self, ("path", \.path), ("failures", \.failures), ("still_bad", \.stillBad), ("fixed", \.fixed))
     json.derived("not_seen", unseen)
     try json.field("fixed_entries", &fixedEntries)
   }

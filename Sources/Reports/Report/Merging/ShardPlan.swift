@@ -85,8 +85,7 @@ extension ShardPlan: JSONSection {
     var schema = Self.schema
     try json.field("schema", &schema, isRequired: true)
     try json.check(schema == Self.schema, "has the schema '\(schema.quotable)'; this version reads \(Self.schema)")
-    try json.field("prewarm", &version)
-    try json.field("created_at", &createdAt)
+    try json.fields(&self, ("prewarm", \.version), ("created_at", \.createdAt))
     try json.field("job", &job, isRequired: true)
     try json.field("job_hash", &jobHash, isRequired: true)
     try json.field("folder", &folder)
@@ -120,8 +119,7 @@ extension ShardPlan.List: JSONSection {
   init() { self.init(name: "", file: nil) }
 
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.field("name", &name)
-    try json.field("file", &file)
+    try json.fields(&self, ("name", \.name), ("file", \.file))
   }
 }
 
