@@ -19,6 +19,12 @@ public struct DecodedImage: Sendable, Equatable {
     self.warnings = warnings
   }
 
+  /// An image of those frames, at least one, or a still one if there are no others.
+  init(header: ImageHeader, frames: [Frame], loopCount: Int, warnings: [String] = []) {
+    self.init(header: header, pixels: frames[0].pixels, warnings: warnings)
+    if frames.count > 1 { animation = Animation(frames: frames, loopCount: loopCount) }
+  }
+
   /// The number of bytes of all frames' pixels.
   public var byteCount: Int {
     guard let animation else { return pixels.bytes.count }
@@ -51,8 +57,12 @@ extension DecodedImage {
       self.duration = duration
     }
 
-    /// The display time of a frame with a duration of that many milliseconds in the file: values below 11 count as 100, as in
-    /// browsers and SDWebImage.
+    /// A frame with a duration of that many milliseconds in the file.
+    init(pixels: PixelBuffer, milliseconds: Int) {
+      self.init(pixels: pixels, duration: Self.duration(milliseconds: milliseconds))
+    }
+
+    /// The display time for a duration in the file: values below 11 count as 100, as in browsers and SDWebImage.
     package static func duration(milliseconds: Int) -> Duration { .milliseconds(milliseconds < 11 ? 100 : milliseconds) }
   }
 }

@@ -65,27 +65,35 @@ extension DecodingLimits {
 
   /// Calls `body`, which allocates up to `bytes`, once the shared budget allows it; throws if one file may not use that much.
   package func spending<Result>(_ bytes: Int, _ body: () throws(ImageError) -> Result) throws(ImageError) -> Result {
-    let allowed = allowedBytes
-    guard bytes <= allowed else {
-      throw ImageError(
-        .memory(maximumBytes: allowed),
-        "decoding the image needs \(bytes) bytes of memory, but \(allowed) are allowed"
-      )
-    }
+    try check(bytes: bytes)
     guard let budget else { return try body() }
     return try budget.spending(bytes, body)
+  }
+
+  /// Throws if one file may not use that much memory. It takes no share of the budget, which a decoder that waits for bytes would keep.
+  func check(bytes: Int) throws(ImageError) {
+    let allowed = allowedBytes
+    guard bytes > allowed else { return }
+    let sentence = "decoding the image needs \(bytes) bytes of memory, but \(allowed) are allowed"
+    throw ImageError(.memory(maximumBytes: allowed), sentence)
   }
 
   /// The memory allowed for one file, in bytes.
   package var allowedBytes: Int {
     if let maximumBytes { return maximumBytes }
-    let (bytes, overflow) = maximumPixels.multipliedReportingOverflow(by: 16)
-    return overflow ? .max : min(bytes, .max - 64 << 20) + 64 << 20
+    return maximumPixels.saturated(times: 16) + 64 << 20
   }
 
   func scans(for size: ImageSize) -> Int {
-    let (allPixels, overflow) = maximumPixels.multipliedReportingOverflow(by: 32)
-    return overflow ? maximumScans : min(maximumScans, allPixels / size.pixels)
+    min(maximumScans, maximumPixels.saturated(times: 32) / size.pixels)
+  }
+}
+
+extension Int {
+  /// The product of two numbers that aren't negative, at most an eighth of the largest number, so that a sum of several doesn't overflow.
+  func saturated(times other: Int) -> Int {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? .max / 8 : Swift.min(product, .max / 8)
   }
 }
 
@@ -120,16 +128,6 @@ package struct DecodingDeadline {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-  }
-}
-
-extension DecodingLimits {
-  /// Throws if one file may not use that much memory. It takes no share of the budget, since a decoder that waits for bytes would
-  /// keep it.
-  func check(bytes: Int) throws(ImageError) {
-    var limits = self
-    limits.budget = nil
-    try limits.spending(bytes) {}
   }
 }
 

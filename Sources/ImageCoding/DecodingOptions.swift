@@ -25,15 +25,13 @@ public struct DecodingOptions: Sendable, Hashable {
       scale = min(scale, Double(box.width) / Double(size.width), Double(box.height) / Double(size.height))
     }
     var result = size.scaled(by: scale)
-    guard let maximumBytes, result.pixels > max(1, maximumBytes / 4) else { return result }
-    scale = (Double(max(1, maximumBytes / 4)) / Double(size.pixels)).squareRoot()
-    result = size.scaled(by: scale)
+    let pixels = maximumBytes.map { max(1, $0 / 4) } ?? .max
+    guard result.pixels > pixels else { return result }
+    result = size.scaled(by: (Double(pixels) / Double(size.pixels)).squareRoot())
     // Rounding up may exceed the limit by a row or column.
-    while result.pixels > max(1, maximumBytes / 4) {
-      result =
-        result.width >= result.height
-        ? ImageSize(width: max(1, result.width - 1), height: result.height)
-        : ImageSize(width: result.width, height: max(1, result.height - 1))
+    while result.pixels > pixels {
+      let isWide = result.width >= result.height
+      result = ImageSize(width: max(1, result.width - (isWide ? 1 : 0)), height: max(1, result.height - (isWide ? 0 : 1)))
     }
     return result
   }
@@ -127,6 +125,16 @@ extension ImageFormat {
     case .avif: 65_536
     default: nil
     }
+  }
+}
+
+extension EncodingOptions {
+  /// The size of an image as it will be written; throws if the format has no such sides.
+  func size(of pixels: PixelBuffer, as format: ImageFormat, _ name: String) throws(ImageError) -> ImageSize {
+    let size = DecodingOptions(thumbnail: maximumSize).decodedSize(of: pixels.size)
+    guard let longest = format.longestWrittenSide, max(size.width, size.height) > longest else { return size }
+    let sides = "\(name)'s sides have at most \(longest)"
+    throw ImageError(.unencodable, "the image is \(size.width) x \(size.height) pixels, but \(sides)")
   }
 }
 

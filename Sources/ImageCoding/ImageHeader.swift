@@ -156,34 +156,3 @@ extension ICCProfile {
     return String(decoding: units.prefix { $0 != 0 }.map { UInt16($0) }, as: UTF16.self)
   }
 }
-
-/// The first bytes of an arriving file, kept until its header can be read.
-struct ArrivingHeader {
-  private(set) var bytes: [UInt8] = []
-  /// The number of bytes that the next attempt needs: fewer than 12 may not reveal the format.
-  private var bytesForNextTry = 12
-  private var tries = 0
-
-  /// That many attempts with few bytes are cheap, so a small file's header is read as soon as possible.
-  private static let freeTries = 64
-  private static let freeBytes = 64 << 10
-
-  /// Appends bytes and calls `read` with all bytes so far; returns nil if it needs more.
-  mutating func append<Header>(
-    _ more: UnsafeRawBufferPointer,
-    read: (UnsafeRawBufferPointer) throws(ImageError) -> Header
-  ) throws(ImageError) -> Header? {
-    bytes += more
-    guard bytes.count >= bytesForNextTry else { return nil }
-    tries += 1
-    do throws(ImageError) {
-      return try bytes.withRawBytes(read)
-    } catch {
-      guard case .needsMoreBytes(let minimum) = error.kind else { throw error }
-      // Later attempts wait for an eighth more, so that all of them together cost at most nine times the whole.
-      let isFree = tries < Self.freeTries && bytes.count < Self.freeBytes
-      bytesForNextTry = max(minimum, bytes.count + (isFree ? 1 : bytes.count / 8))
-      return nil
-    }
-  }
-}

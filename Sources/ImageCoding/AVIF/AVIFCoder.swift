@@ -31,20 +31,15 @@ package struct AVIFCoder: ImageCoder {
     let header = decoder.header
     let frames = options.firstFrameOnly ? 1 : header.frames
     let size = options.decodedSize(of: header.displaySize)
-    let memory = decoder.memory.bytes + AVIFMemory.bytes(of: header, frames: frames, decodedTo: size)
+    let memory = decoder.memory + AVIFMemory.bytes(of: header, frames: frames, decodedTo: size)
     return try limits.spending(memory) { () throws(ImageError) in
-      let first = try decoder.nextPixels(size)
-      guard frames > 1 else { return DecodedImage(header: header, pixels: first) }
-      var kept = [DecodedImage.Frame(pixels: first, duration: decoder.frameDuration)]
+      var kept: [DecodedImage.Frame] = []
       while kept.count < frames {
-        try deadline.check()
-        kept.append(DecodedImage.Frame(pixels: try decoder.nextPixels(size), duration: decoder.frameDuration))
+        if frames > 1 { try deadline.check() }
+        let pixels = try decoder.nextPixels(size)
+        kept.append(DecodedImage.Frame(pixels: pixels, milliseconds: decoder.frameMilliseconds))
       }
-      return DecodedImage(
-        header: header,
-        pixels: first,
-        animation: DecodedImage.Animation(frames: kept, loopCount: decoder.loopCount)
-      )
+      return DecodedImage(header: header, frames: kept, loopCount: decoder.loopCount)
     }
   }
 
@@ -53,7 +48,7 @@ package struct AVIFCoder: ImageCoder {
     let deadline = DecodingDeadline(limits)
     let decoder = try AVIFDecoder.opening(bytes, within: limits)
     let header = decoder.header
-    try limits.spending(decoder.memory.bytes) { () throws(ImageError) in
+    try limits.spending(decoder.memory) { () throws(ImageError) in
       for _ in 0..<header.frames {
         try deadline.check()
         try decoder.next()
@@ -78,11 +73,7 @@ package struct AVIFCoder: ImageCoder {
 }
 
 /// The memory that libavif and dav1d use to decode the frames of a file, if they match its header.
-struct AVIFMemory {
-  private let framePixels: Int
-  private let bytesPerPixel: Int
-  private let decoders: Int
-
+enum AVIFMemory {
   /// The pixels that a coded frame may have beyond those of the header: the cells of a grid extend beyond its right and lower
   /// edges.
   private static let sparePixels = 512 * 512
@@ -94,8 +85,8 @@ struct AVIFMemory {
   /// A still frame, and the grid that it is copied to or its scaled copy.
   private static let framesOfStill = 2
 
-  init(header: ImageHeader, format: avifPixelFormat, depth: Int, items: Int) {
-    framePixels = Self.framePixels(of: header.size)
+  /// The maximum number of bytes for a file of `items` items.
+  static func bytes(of header: ImageHeader, format: avifPixelFormat, depth: Int, items: Int) -> Int {
     let halfSamples =
       switch format {
       case AVIF_PIXEL_FORMAT_YUV400: 2
@@ -106,16 +97,11 @@ struct AVIFMemory {
     let sampleBytes = depth > 8 ? 2 : 1
     // Alpha is monochrome but may be coded with subsampled chroma planes.
     let frameBytes = (halfSamples + (header.hasAlpha ? 3 : 0)) * sampleBytes
-    let frames = header.isAnimated ? Self.framesOfSequence : Self.framesOfStill
+    let frames = header.isAnimated ? framesOfSequence : framesOfStill
     // Besides samples, dav1d stores motion vectors, segments and filter levels.
-    bytesPerPixel = (frameBytes * frames + 1) / 2 + (header.hasAlpha ? 2 : 1)
-    decoders = max(1, items) + (header.hasAlpha ? 1 : 0)
-  }
-
-  /// The maximum number of bytes, saturated.
-  var bytes: Int {
-    let (pictures, overflow) = framePixels.multipliedReportingOverflow(by: bytesPerPixel)
-    return overflow ? .max / 2 : min(pictures, .max / 4) + decoders * Self.bytesPerDecoder
+    let bytesPerPixel = (frameBytes * frames + 1) / 2 + (header.hasAlpha ? 2 : 1)
+    let decoders = max(1, items) + (header.hasAlpha ? 1 : 0)
+    return framePixels(of: header.size).saturated(times: bytesPerPixel) + decoders * bytesPerDecoder
   }
 
   /// The maximum number of pixels of a coded frame.
@@ -124,8 +110,7 @@ struct AVIFMemory {
   /// The size of the pixels that a decode keeps for `frames` frames, and of intermediate ones, in bytes.
   static func bytes(of header: ImageHeader, frames: Int, decodedTo size: ImageSize) -> Int {
     let steps = (header.orientation == 1 ? 0 : 1) + (size == header.displaySize ? 0 : 1)
-    let (kept, overflow) = (size.pixels * 4).multipliedReportingOverflow(by: frames)
-    return overflow ? .max / 2 : min(kept, .max / 4) + header.size.pixels * 4 * steps
+    return (size.pixels * 4).saturated(times: frames) + header.size.pixels * 4 * steps
   }
 }
 #endif

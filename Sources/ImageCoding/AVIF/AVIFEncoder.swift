@@ -24,14 +24,7 @@ struct AVIFEncoder {
   }
 
   func encode(_ image: DecodedImage) throws(ImageError) -> [UInt8] {
-    let size = DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: image.pixels.size)
-    let longestSide = ImageFormat.avif.longestWrittenSide ?? .max
-    guard max(size.width, size.height) <= longestSide else {
-      throw ImageError(
-        .unencodable,
-        "the image is \(size.width) x \(size.height) pixels, but an AVIF's sides have at most \(longestSide)"
-      )
-    }
+    let size = try options.size(of: image.pixels, as: .avif, "an AVIF")
     var frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []
     if frames.count < 2 { frames = [DecodedImage.Frame(pixels: image.pixels, duration: .zero)] }
     // All frames have alpha, or none.
@@ -100,9 +93,10 @@ struct AVIFEncoder {
 
   private func check(_ result: avifResult, _ encoder: UnsafeMutablePointer<avifEncoder>) throws(ImageError) {
     guard result != AVIF_RESULT_OK else { return }
-    let detail = LibraryText(encoder.pointee.diag.error).description
-    let message = "libavif: \(String(cString: avif.resultToString(result)!))\(detail.isEmpty ? "" : ": \(detail)")"
-    throw ImageError(result == AVIF_RESULT_OUT_OF_MEMORY ? .outOfMemory : .unencodable, message)
+    throw ImageError(
+      result == AVIF_RESULT_OUT_OF_MEMORY ? .outOfMemory : .unencodable,
+      avif.message(result, encoder.pointee.diag)
+    )
   }
 }
 #endif

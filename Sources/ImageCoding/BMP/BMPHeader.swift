@@ -149,13 +149,7 @@ extension BMPHeader {
   var rowLength: Int { (size.width * bits + 31) / 32 * 4 }
 
   /// The offset after the last stored row.
-  var pixelsEnd: Int { Self.end(of: size.height, rowLength, from: pixels) }
-
-  /// The offset after `rows` rows of `length` bytes; `Int.max / 2` if it overflows.
-  static func end(of rows: Int, _ length: Int, from start: Int) -> Int {
-    let (bytes, overflow) = rows.multipliedReportingOverflow(by: length)
-    return overflow ? .max / 2 : min(bytes, .max / 2 - start) + start
-  }
+  var pixelsEnd: Int { pixels + size.height.saturated(times: rowLength) }
 
   /// The offset after the last pixel, or after the shortest run-length codes.
   var lastPixelEnd: Int { hasRuns ? pixels + 2 : pixelsEnd - rowLength + (size.width * bits + 7) / 8 }

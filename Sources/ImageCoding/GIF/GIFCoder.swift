@@ -49,20 +49,11 @@ package struct GIFCoder: ImageCoder {
         } else {
           stream.skipPicture()
         }
-        frames.append(
-          DecodedImage.Frame(
-            pixels: canvas.pixels.reduced(to: size),
-            duration: DecodedImage.Frame.duration(milliseconds: frame.control.centiseconds * 10)
-          )
-        )
+        let pixels = canvas.pixels.reduced(to: size)
+        frames.append(DecodedImage.Frame(pixels: pixels, milliseconds: frame.control.centiseconds * 10))
         if options.firstFrameOnly { break }
       }
-      return DecodedImage(
-        header: header,
-        pixels: frames[0].pixels,
-        animation: isStill ? nil : DecodedImage.Animation(frames: frames, loopCount: stream.loopCount),
-        warnings: stream.warnings
-      )
+      return DecodedImage(header: header, frames: frames, loopCount: stream.loopCount, warnings: stream.warnings)
     }
   }
 

@@ -88,9 +88,9 @@ struct GIFHeader {
     let first = bytes.subBlock(at: offset + 2)
     switch bytes.byte(at: offset + 1) {
     case GIFGraphicControl.label: control = GIFGraphicControl(bytes, first) ?? control
-    case GIFLoopCount.label where GIFLoopCount.names(bytes, first): hasLoopCount = true
-    case GIFColorProfile.label where GIFColorProfile.names(bytes, first):
-      image.profile = withSubBlocks(from: first.upperBound) { ICCProfile(data: $0) }
+    case GIFApplication.label where GIFApplication.isLoopCount(bytes, first): hasLoopCount = true
+    case GIFApplication.label where GIFApplication.isProfile(bytes, first):
+      image.profile = profile(from: first.upperBound)
     default: break
     }
     return end
@@ -106,15 +106,15 @@ struct GIFHeader {
     return nil
   }
 
-  /// Calls `body` with the concatenated data of a series of sub-blocks.
-  private func withSubBlocks<Result>(from start: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+  /// The profile that the sub-blocks from `start` on have together.
+  private func profile(from start: Int) -> ICCProfile {
     var data: [UInt8] = []
     var block = bytes.subBlock(at: start)
     while !block.isEmpty {
       data += block.lazy.compactMap { bytes.byte(at: $0) }
       block = bytes.subBlock(at: block.upperBound)
     }
-    return data.withRawBytes(body)
+    return data.withRawBytes { ICCProfile(data: $0) }
   }
 
   /// The introducer and nine bytes.
@@ -178,29 +178,24 @@ struct GIFGraphicControl {
   }
 }
 
-/// The loop count of an animation: Netscape's application extension, which also has another name.
-enum GIFLoopCount {
+/// The application extensions that are read.
+enum GIFApplication {
   static let label: UInt8 = 0xFF
 
-  /// Whether an application extension's first sub-block identifies this one.
-  static func names(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
-    block.count == 11
-      && (bytes.matches("NETSCAPE2.0", at: block.lowerBound) || bytes.matches("ANIMEXTS1.0", at: block.lowerBound))
+  /// Whether an extension's first sub-block is Netscape's, which also has another name; the next ones have the loop count.
+  static func isLoopCount(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
+    let start = block.lowerBound
+    return block.count == 11 && (bytes.matches("NETSCAPE2.0", at: start) || bytes.matches("ANIMEXTS1.0", at: start))
   }
 
   /// The loop count in a following sub-block, 0 meaning forever; nil if the sub-block has another purpose.
-  static func read(_ bytes: ByteView, _ block: Range<Int>) -> Int? {
+  static func loopCount(_ bytes: ByteView, _ block: Range<Int>) -> Int? {
     guard block.count >= 3, bytes.byte(at: block.lowerBound) == 1 else { return nil }
     return bytes.littleEndian16(at: block.lowerBound + 1)
   }
-}
 
-/// A colour profile in an application extension of the International Color Consortium.
-enum GIFColorProfile {
-  static let label: UInt8 = 0xFF
-
-  /// Whether an application extension's first sub-block identifies this one.
-  static func names(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
+  /// Whether the following sub-blocks have a colour profile (International Color Consortium).
+  static func isProfile(_ bytes: ByteView, _ block: Range<Int>) -> Bool {
     block.count == 11 && bytes.matches("ICCRGBG1012", at: block.lowerBound)
   }
 }

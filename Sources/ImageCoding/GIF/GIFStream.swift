@@ -105,7 +105,10 @@ extension GIFStream {
         descriptor = source.pointee.offset
         try readDescriptor()
         picture = source.pointee.offset
-        return try frame(control, limits: limits)
+        let image = file.pointee.Image
+        let area = PixelRectangle(x: Int(image.Left), y: Int(image.Top), width: Int(image.Width), height: Int(image.Height))
+        try limits.check(area.size)
+        return Frame(area: area, control: control)
       case EXTENSION_RECORD_TYPE:
         hasExtension = true
         try readExtension(&control)
@@ -129,13 +132,6 @@ extension GIFStream {
     }
   }
 
-  private func frame(_ control: GIFGraphicControl, limits: DecodingLimits) throws(ImageError) -> Frame {
-    let image = file.pointee.Image
-    let area = PixelRectangle(x: Int(image.Left), y: Int(image.Top), width: Int(image.Width), height: Int(image.Height))
-    try limits.check(area.size)
-    return Frame(area: area, control: control)
-  }
-
   private mutating func readExtension(_ control: inout GIFGraphicControl) throws(ImageError) {
     var label: Int32 = 0
     var block: UnsafeMutablePointer<GifByteType>?
@@ -148,8 +144,8 @@ extension GIFStream {
       let range = 0..<bytes.count
       switch UInt8(truncatingIfNeeded: label) {
       case GIFGraphicControl.label where isFirst: control = GIFGraphicControl(bytes, range) ?? control
-      case GIFLoopCount.label where isFirst: isLoopCount = GIFLoopCount.names(bytes, range)
-      case GIFLoopCount.label where isLoopCount: loopCount = GIFLoopCount.read(bytes, range) ?? loopCount
+      case GIFApplication.label where isFirst: isLoopCount = GIFApplication.isLoopCount(bytes, range)
+      case GIFApplication.label where isLoopCount: loopCount = GIFApplication.loopCount(bytes, range) ?? loopCount
       default: break
       }
       isFirst = false
@@ -240,7 +236,8 @@ extension GIFStream {
     deadline: DecodingDeadline,
     _ body: (_ y: Int, _ indices: UnsafeBufferPointer<UInt8>) -> Void
   ) throws(ImageError) {
-    try rewind()
+    source.pointee.offset = descriptor
+    try readDescriptor()
     let (width, height) = (Int(file.pointee.Image.Width), Int(file.pointee.Image.Height))
     let passes = file.pointee.Image.Interlace ? [(0, 8), (4, 8), (2, 4), (1, 2)] : [(0, 1)]
     let row = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width)
@@ -262,11 +259,6 @@ extension GIFStream {
 
   private mutating func endsBehindPixels() {
     warnings.append("giflib: the file ends after the pixels of frame \(frames), without the picture's end")
-  }
-
-  private func rewind() throws(ImageError) {
-    source.pointee.offset = descriptor
-    try readDescriptor()
   }
 
   private static let codesBetweenChecks = 1 << 16

@@ -84,12 +84,7 @@ enum HEICMemory {
     let perCoded = 8 * sampleBytes
     // Of the whole picture, three planes before and after a transformation, those of alpha, and RGBA.
     let perShown = (isPlain ? 0 : 6 * sampleBytes) + (image.alpha == nil ? 0 : 4 * sampleBytes) + (isProof ? 0 : 4)
-    return saturated(coded, times: perCoded) + saturated(image.placement.size.pixels, times: perShown) + 2 << 20
-  }
-
-  private static func saturated(_ pixels: Int, times bytes: Int) -> Int {
-    let (product, overflow) = pixels.multipliedReportingOverflow(by: bytes)
-    return overflow ? .max / 8 : min(product, .max / 8)
+    return coded.saturated(times: perCoded) + image.placement.size.pixels.saturated(times: perShown) + 2 << 20
   }
 }
 #endif

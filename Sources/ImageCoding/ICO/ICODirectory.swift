@@ -191,7 +191,7 @@ struct ICOPicture {
 
   /// The offset after the mask's last pixel.
   private func maskEnd(_ bitmap: BMPHeader) -> Int {
-    BMPHeader.end(of: size.height, maskRowLength, from: bitmap.pixelsEnd) - maskRowLength + (size.width + 7) / 8
+    bitmap.pixelsEnd + size.height.saturated(times: maskRowLength) - maskRowLength + (size.width + 7) / 8
   }
 
   /// The pixels of a bitmap with their alpha: that of the mask, unless they have alpha themselves.

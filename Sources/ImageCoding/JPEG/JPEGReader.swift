@@ -1,6 +1,6 @@
 import CJPEG
 import CLoading
-import Base
+package import Base
 
 /// A JPEG file that libjpeg reads row by row, in full or reduced size.
 struct JPEGReader: ~Copyable {
@@ -94,5 +94,61 @@ extension ImageSize {
       height: max(target.height, min(height, Self.leastSide))
     )
     return (1...8).first { eighths($0).width >= least.width && eighths($0).height >= least.height } ?? 8
+  }
+}
+
+extension JPEGCoder: ProgressiveImageCoder {
+  /// For a baseline file, draws the available rows and leaves others transparent; for a progressive one, draws complete scans, and
+  /// rows of the first scan. It creates no images of arithmetically coded files, which libjpeg can't read incrementally. Data right
+  /// before a missing end-of-image marker isn't drawn, since more might follow.
+  ///
+  /// It keeps the coefficients of the whole picture, 2 bytes each, which count against ``DecodingLimits/maximumBytes``, but not
+  /// against the shared budget, since it lives as long as the transfer.
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+    canDecode(format) ? ArrivingImage<JPEGProgressiveDecoder>(limits) : nil
+  }
+}
+
+/// libjpeg's decoder of an arriving JPEG.
+final class JPEGProgressiveDecoder: ArrivingDecoder {
+  private let header: ImageHeader
+  private var pixels: [UInt8] = []
+  /// Nil for arithmetic coding, which libjpeg can't suspend and resume.
+  private var decoder: OpaquePointer?
+
+  init(_ bytes: UnsafeRawBufferPointer, _ limits: DecodingLimits) throws(ImageError) {
+    let jpeg = try JPEGHeader(bytes, isComplete: false)
+    header = jpeg.image
+    try jpeg.check(limits)
+    if jpeg.isArithmetic { return }
+    let memory = JPEGMemory(jpeg)
+    let pixelBytes = jpeg.size.pixels * 4
+    // The picture here, the one that was returned, and its rotated copy.
+    try limits.check(bytes: memory.rows + memory.coefficients + pixelBytes * (header.orientation > 1 ? 3 : 2))
+    decoder = cjpeg_progressive_create(CJPEGExpectation(jpeg.size, limits))
+    if decoder == nil { throw ImageError(.outOfMemory, "libjpeg: no memory for its state") }
+    pixels = [UInt8](repeating: 0, count: pixelBytes)
+  }
+
+  deinit { if let decoder { cjpeg_progressive_destroy(decoder) } }
+
+  func append(_ bytes: UnsafeRawBufferPointer, _ deadline: DecodingDeadline) throws(ImageError) {
+    guard let decoder else { return }
+    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    let status = cjpeg_progressive_append(decoder, start, bytes.count, deadline.nanoseconds)
+    try status.check(cjpeg_progressive_report(decoder).pointee, of: "libjpeg", deadline)
+  }
+
+  func image(_ deadline: DecodingDeadline) throws(ImageError) -> DecodedImage? {
+    guard let decoder else { return nil }
+    var hasChanged: Int32 = 0
+    let status = pixels.withUnsafeMutableBufferPointer {
+      cjpeg_progressive_draw(decoder, $0.baseAddress, &hasChanged, deadline.nanoseconds)
+    }
+    let report = cjpeg_progressive_report(decoder).pointee
+    try status.check(report, of: "libjpeg", deadline)
+    guard hasChanged != 0 else { return nil }
+    let picture = PixelBuffer(size: header.size, bytes: pixels)
+    return DecodedImage(header: header, pixels: picture, warnings: LibraryText(report.warnings).lines(of: "libjpeg"))
   }
 }

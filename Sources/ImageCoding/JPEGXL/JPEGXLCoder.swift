@@ -35,15 +35,10 @@ package struct JPEGXLCoder: ImageCoder {
       var kept: [DecodedImage.Frame] = []
       while kept.count < frames {
         let pixels = try PixelBuffer(size: header.size) { pixels throws(ImageError) in try decoder.decodeFrame(into: pixels) }
-        kept.append(
-          DecodedImage.Frame(
-            pixels: pixels.upright(orientation: header.orientation).reduced(to: size),
-            duration: DecodedImage.Frame.duration(milliseconds: file.durations[kept.count])
-          )
-        )
+        let shown = pixels.upright(orientation: header.orientation).reduced(to: size)
+        kept.append(DecodedImage.Frame(pixels: shown, milliseconds: file.durations[kept.count]))
       }
-      let animation = frames > 1 ? DecodedImage.Animation(frames: kept, loopCount: file.loopCount) : nil
-      return DecodedImage(header: header, pixels: kept[0].pixels, animation: animation)
+      return DecodedImage(header: header, frames: kept, loopCount: file.loopCount)
     }
   }
 

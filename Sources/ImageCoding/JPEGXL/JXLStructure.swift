@@ -64,7 +64,8 @@ struct JXLStructure {
   }
 
   /// Other data may follow the image, such as an error page; these boxes are part of it.
-  private static let knownBoxes: Set = ["jxlc", "jxlp", "Exif", "xml ", "jumb", "brob", "jbrd", "jxli", "jxll", "jhgm"] as Set<String?>
+  private static let knownBoxes: Set =
+    ["jxlc", "jxlp", "Exif", "xml ", "jumb", "brob", "jbrd", "jxli", "jxll", "jhgm"] as Set<String?>
 
   /// The next event; nil at the end of the file or prefix. Reads the metadata of the box that ends with it.
   private mutating func nextEvent(

@@ -18,23 +18,19 @@ struct PNGAnimation {
   /// Whether the still picture is the first frame; otherwise it isn't part of the animation.
   var beginsWithStill = false
 
-  enum Reading {
-    case animation(PNGAnimation)
-    /// It violates the specification, so the still picture is shown instead.
-    case broken(String)
-  }
-}
-
-extension PNGAnimation {
-  /// Reads the control chunks of a complete file with an acTL chunk; throws if the file ends before the last frame.
-  static func read(_ file: UnsafeRawBufferPointer, canvas: ImageSize) throws(ImageError) -> Reading {
+  /// Reads the control chunks of a complete file with an acTL chunk, or says how they violate the specification, so that the still picture
+  /// is shown instead; throws if the file ends before the last frame.
+  static func read(
+    _ file: UnsafeRawBufferPointer,
+    canvas: ImageSize
+  ) throws(ImageError) -> (animation: PNGAnimation?, problem: String) {
     var parser = PNGAnimationParser(ByteView(file), canvas: canvas)
     for chunk in PNGChunks(file) {
       let isOfAnimation = chunk.isNamed("acTL") || chunk.isNamed("fcTL") || chunk.isNamed("fdAT")
       if isOfAnimation, chunk.isComplete, !chunk.isValid {
-        return .broken("its \(chunk.name) chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
+        return (nil, "its \(chunk.name) chunk at byte \(chunk.offset) has a wrong checksum (CRC)")
       }
-      if let problem = parser.read(chunk) { return .broken(problem) }
+      if let problem = parser.read(chunk) { return (nil, problem) }
     }
     return try parser.finish()
   }
@@ -69,15 +65,15 @@ struct PNGAnimationParser {
   }
 
   /// The animation, after all chunks.
-  func finish() throws(ImageError) -> PNGAnimation.Reading {
+  func finish() throws(ImageError) -> (animation: PNGAnimation?, problem: String) {
     let declared = declaredFrames ?? 0
     let whole = animation.frames.last.map { !$0.data.isEmpty } ?? false
-    if whole, animation.frames.count == declared { return .animation(animation) }
+    if whole, animation.frames.count == declared { return (animation, "") }
     let complete = animation.frames.count - (whole ? 0 : 1)
     guard hasEnd || complete >= declared else {
       throw .undecodable("the PNG file is truncated: it has \(max(0, complete)) of \(declared) frames and no IEND chunk")
     }
-    return .broken("it has \(max(0, complete)) frames but declares \(declared)")
+    return (nil, "it has \(max(0, complete)) frames but declares \(declared)")
   }
 
   private mutating func readAnimationControl(_ chunk: PNGChunk) -> String? {

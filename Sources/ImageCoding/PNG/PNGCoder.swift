@@ -115,9 +115,9 @@ struct PNGMemory {
   /// Additional memory for decoding an animation's frames to `target`: the canvas, its saved copy, the frame's own picture, and the
   /// frames that are kept.
   func frames(of animation: PNGAnimation, _ target: ImageSize) -> Int {
-    let (kept, overflow) = (target.pixels * 4).multipliedReportingOverflow(by: animation.frames.count + 2)
+    let kept = (target.pixels * 4).saturated(times: animation.frames.count + 2)
     let largest = animation.frames.lazy.map { $0.area.size.pixels * 4 }.max() ?? 0
-    return overflow ? .max / 2 : kept + canvas * 2 + largest + files(of: animation)
+    return kept + canvas * 2 + largest + files(of: animation)
   }
 
   /// Additional memory for verifying an animation's frames: the file of the largest one.

@@ -21,10 +21,9 @@ struct PNGHeader {
     try readImageHeader(ByteView(file), file, isComplete: isComplete)
     try walkChunks(file, isComplete: isComplete)
     if isComplete, declaredFrames != nil {
-      switch try PNGAnimation.read(file, canvas: size) {
-      case .animation(let animation): self.animation = animation
-      case .broken(let sentence): image.warnings = ["its animation is ignored: \(sentence)"]
-      }
+      let (animation, problem) = try PNGAnimation.read(file, canvas: size)
+      self.animation = animation
+      if animation == nil { image.warnings = ["its animation is ignored: \(problem)"] }
     }
     image.frames = animation?.frames.count ?? 1
     image.isAnimated = isComplete ? image.frames > 1 : (declaredFrames ?? 1) > 1

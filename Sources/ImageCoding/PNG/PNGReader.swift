@@ -1,6 +1,6 @@
-import CPNG
 import CLoading
-import Base
+import CPNG
+package import Base
 
 /// A PNG picture that libpng reads row by row, or as a whole if it is interlaced.
 struct PNGReader: ~Copyable {
@@ -119,5 +119,60 @@ struct PNGPicture {
 
   private func reader(of bytes: UnsafeRawBufferPointer, _ size: ImageSize) throws(ImageError) -> PNGReader {
     try PNGReader.opened(bytes, size: size, isInterlaced: header.isInterlaced, deadline: deadline)
+  }
+}
+
+extension PNGCoder: ProgressiveImageCoder {
+  /// Draws the available rows and leaves others transparent; of an interlaced file it draws each pass, with its pixels enlarged
+  /// over missing ones. Of an animated file, it decodes the still picture.
+  package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
+    canDecode(format) ? ArrivingImage<PNGProgressiveDecoder>(limits) : nil
+  }
+}
+
+/// libpng's decoder of an arriving PNG.
+final class PNGProgressiveDecoder: ArrivingDecoder {
+  private var header: ImageHeader
+  private let decoder: OpaquePointer
+  /// The rows and the orientation of the last returned image.
+  private var shown = (rows: UInt64(0), orientation: 1)
+
+  init(_ bytes: UnsafeRawBufferPointer, _ limits: DecodingLimits) throws(ImageError) {
+    let png = try PNGHeader(bytes, isComplete: false)
+    header = png.image
+    try png.check(limits, bytes)
+    // The picture here, the one that was returned, and its rotated copy.
+    try limits.check(bytes: PNGMemory(png).rows + png.size.pixels * 4 * 3)
+    let expected = CPNGExpectation(width: UInt32(png.size.width), height: UInt32(png.size.height), deadline: 0)
+    guard let decoder = cpng_progressive_create(expected) else {
+      throw ImageError(.outOfMemory, "libpng: no memory for its state")
+    }
+    self.decoder = decoder
+  }
+
+  deinit { cpng_progressive_destroy(decoder) }
+
+  func append(_ bytes: UnsafeRawBufferPointer, _ deadline: DecodingDeadline) throws(ImageError) {
+    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    let status = cpng_progressive_append(decoder, start, bytes.count, deadline.nanoseconds)
+    try status.check(cpng_progressive_report(decoder).pointee, of: "libpng", deadline)
+  }
+
+  func image(_ deadline: DecodingDeadline) -> DecodedImage? {
+    guard let start = cpng_progressive_pixels(decoder) else { return nil }
+    header.orientation = orientation
+    let now = (rows: cpng_progressive_drawn_rows(decoder), orientation: header.orientation)
+    guard now.rows > 0, now != shown else { return nil }
+    shown = now
+    let pixels = PixelBuffer(size: header.size, bytes: Array(UnsafeBufferPointer(start: start, count: header.size.pixels * 4)))
+    let warnings = LibraryText(cpng_progressive_report(decoder).pointee.warnings).lines(of: "libpng")
+    return DecodedImage(header: header, pixels: pixels, warnings: warnings)
+  }
+
+  /// That in the eXIf chunk, which may follow the picture.
+  private var orientation: Int {
+    var count = 0
+    guard let start = cpng_progressive_exif(decoder, &count) else { return 1 }
+    return EXIF(tiff: ByteView(UnsafeRawBufferPointer(start: start, count: count)), 0..<count).orientation ?? 1
   }
 }

@@ -1,4 +1,5 @@
 import Base
+import Platform
 
 /// References to other resources, in attributes and CSS.
 enum SVGReference {
@@ -126,5 +127,82 @@ extension String {
     var text = self[...]
     while text.last?.isWhitespace == true { text.removeLast() }
     return String(text)
+  }
+}
+
+/// The data in a URL (RFC 2397), as browsers decode it (WHATWG Fetch, "data: URL processor").
+struct SVGDataURL {
+  private let data: UnsafeRawBufferPointer
+  private let isBase64: Bool
+
+  /// Parses a URL, which must outlive this; nil if it isn't a data URL.
+  init?(_ url: UnsafePointer<CChar>) {
+    let text = UnsafeRawBufferPointer(start: url, count: strlen(url))
+    let bytes = UnsafeRawBufferPointer(rebasing: text.drop { $0.isASCIIWhitespace })
+    guard ByteView(bytes).matchesIgnoringCase("data:") else { return nil }
+    let comma = bytes.firstIndex(of: UInt8(ascii: ",")) ?? bytes.count
+    data = UnsafeRawBufferPointer(rebasing: bytes[min(comma + 1, bytes.count)...])
+    isBase64 = String(decoding: bytes[..<comma].filter { !$0.isASCIIWhitespace }, as: UTF8.self).lowercased().hasSuffix(";base64")
+  }
+
+  /// The decoded bytes; nil if they are invalid Base64.
+  var bytes: [UInt8]? {
+    guard data.contains(UInt8(ascii: "%")) else { return isBase64 ? Self.decodeBase64(data) : Array(data) }
+    let bytes = data.withoutPercentEncoding
+    return isBase64 ? bytes.withUnsafeBytes(Self.decodeBase64) : bytes
+  }
+
+  /// Decodes with or without padding (WHATWG Infra, "forgiving-base64 decode").
+  private static func decodeBase64(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+    var digits = text.filter { !$0.isASCIIWhitespace }
+    if digits.count % 4 == 0 {
+      for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    }
+    guard digits.count % 4 != 1 else { return nil }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count / 4 * 3 + 2)
+    var bits: UInt32 = 0
+    for (index, digit) in digits.enumerated() {
+      guard let value = value(of: digit) else { return nil }
+      bits = bits << 6 | value
+      // Each of four digits but the first completes a byte.
+      if index & 3 > 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(6 - 2 * (index & 3)))) }
+    }
+    return bytes
+  }
+
+  /// The value of a Base64 digit (RFC 4648, section 4).
+  private static func value(of digit: UInt8) -> UInt32? {
+    switch digit {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 97 + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit) - 48 + 52
+    case UInt8(ascii: "+"): 62
+    case UInt8(ascii: "/"): 63
+    default: nil
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The bytes with `%XX` decoded.
+  fileprivate var withoutPercentEncoding: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    var offset = 0
+    while offset < count {
+      if self[offset] == UInt8(ascii: "%"), let high = digit(at: offset + 1), let low = digit(at: offset + 2) {
+        bytes.append(high << 4 | low)
+        offset += 3
+      } else {
+        bytes.append(self[offset])
+        offset += 1
+      }
+    }
+    return bytes
+  }
+
+  private func digit(at offset: Int) -> UInt8? {
+    offset < count ? Character(UnicodeScalar(self[offset])).hexDigitValue.map { UInt8($0) } : nil
   }
 }

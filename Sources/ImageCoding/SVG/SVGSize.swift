@@ -42,7 +42,7 @@ struct SVGSize {
   private static func pixels(_ length: Double) -> Int { Int(max(1, min((length - 0.001).rounded(.up), longestSide))) }
 
   /// A length in pixels (CSS Values 4, sections 6.1 and 6.2, with a font size of 16 px); nil if it is relative, negative or invalid.
-  private static func length(_ text: [UInt8]) -> Double? {
+  private static func length(_ text: [CChar]) -> Double? {
     var numbers = SVGNumbers(text)
     guard let number = numbers.next(), number >= 0 else { return nil }
     let scale: Double? =
@@ -60,7 +60,7 @@ struct SVGSize {
     return scale.map { number * $0 }
   }
 
-  private static func box(_ text: [UInt8]) -> (width: Double, height: Double)? {
+  private static func box(_ text: [CChar]) -> (width: Double, height: Double)? {
     var numbers = SVGNumbers(text)
     guard numbers.next() != nil, numbers.next() != nil, let width = numbers.next(), let height = numbers.next(),
       numbers.unit.isEmpty, width > 0, height > 0
@@ -73,52 +73,39 @@ struct SVGSize {
 
 /// Reads numbers separated by white space or commas (CSS Syntax 3, section 4.3.12).
 private struct SVGNumbers {
-  private var rest: ArraySlice<UInt8>
+  /// A text that ends with a zero.
+  private let text: [CChar]
+  private var offset = 0
 
-  init(_ text: [UInt8]) { rest = text[...] }
+  init(_ text: [CChar]) { self.text = text }
 
   /// The text behind the last number, in lower case without white space at its end.
   var unit: String {
-    var unit = rest.prefix(16)
+    var unit = text[offset...].map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }.prefix(16)
     while unit.last?.isASCIIWhitespace == true { unit.removeLast() }
     return String(decoding: unit, as: UTF8.self).lowercased()
   }
 
   mutating func next() -> Double? {
-    rest = rest.drop { $0.isASCIIWhitespace || $0 == UInt8(ascii: ",") }
-    var end = rest.startIndex
-    func skip(_ bytes: StaticString, atMost count: Int = .max) -> Int {
-      let start = end
-      while end < rest.endIndex, end - start < count, bytes.contains(rest[end]) { end += 1 }
-      return end - start
+    func byte(_ index: Int) -> UInt8 { index < text.count ? UInt8(bitPattern: text[index]) : 0 }
+    while byte(offset).isASCIIWhitespace || byte(offset) == UInt8(ascii: ",") { offset += 1 }
+    let start = offset + (byte(offset) == UInt8(ascii: "+") || byte(offset) == UInt8(ascii: "-") ? 1 : 0)
+    // strtod also knows hexadecimal numbers, infinity and NaN.
+    let isDecimal = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte(start)) || byte(start) == UInt8(ascii: ".")
+    guard isDecimal, byte(start) != UInt8(ascii: "0") || byte(start + 1) | 0x20 != UInt8(ascii: "x") else { return nil }
+    return text.withUnsafeBufferPointer { text in
+      var end: UnsafeMutablePointer<CChar>?
+      let number = strtod(text.baseAddress! + offset, &end)
+      guard let end, end > UnsafeMutablePointer(mutating: text.baseAddress! + offset), number.isFinite else { return nil }
+      offset = text.baseAddress!.distance(to: end)
+      return number
     }
-    _ = skip("+-", atMost: 1)
-    let digits = skip("0123456789") + (skip(".", atMost: 1) > 0 ? skip("0123456789") : 0)
-    guard digits > 0 else { return nil }
-    let mantissa = end
-    if skip("eE", atMost: 1) > 0 {
-      _ = skip("+-", atMost: 1)
-      // "1em" has no exponent.
-      if skip("0123456789") == 0 { end = mantissa }
-    }
-    defer { rest = rest[end...] }
-    guard let number = Double(String(decoding: rest[..<end], as: UTF8.self)), number.isFinite else { return nil }
-    return number
-  }
-}
-
-extension StaticString {
-  fileprivate func contains(_ byte: UInt8) -> Bool {
-    UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount).contains(byte)
   }
 }
 
 extension UnsafePointer<CChar> {
   /// The first bytes of a text whose further ones don't matter.
-  fileprivate var beginning: [UInt8] {
-    let count = strnlen(self, 1024)
-    return Array(UnsafeRawBufferPointer(start: self, count: count))
-  }
+  fileprivate var beginning: [CChar] { Array(UnsafeBufferPointer(start: self, count: strnlen(self, 1024))) + [0] }
 
   /// Whether the text equals `other`.
   func equals(_ other: StaticString) -> Bool {

@@ -32,7 +32,16 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
     guard parts.isAnimated else {
       // The decoded pixels and their rotated copy.
       let memory = parts.workingBytes + size.pixels * (header.orientation == 1 ? 4 : 8)
-      return try limits.spending(memory) { () throws(ImageError) in try still(bytes, header: header, size: size) }
+      return try limits.spending(memory) { () throws(ImageError) in
+        let stored = options.storedSize(of: header)
+        let pixels = try PixelBuffer(size: stored) { pixels throws(ImageError) in
+          try WebPContainer(bytes).forEachFrame { frame throws(ImageError) in
+            try frame.bitstream.decode(into: pixels, stride: stored.width * 4, scaled: stored)
+            return false
+          }
+        }
+        return DecodedImage(header: header, pixels: pixels.upright(orientation: header.orientation))
+      }
     }
     let kept = options.firstFrameOnly ? 1 : header.frames
     // The canvas, a frame, the rotated canvas, and the frames that are kept.
@@ -41,17 +50,6 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
     return try limits.spending(memory) { () throws(ImageError) in
       try animation(bytes, header: header, size: size, keepsFirstOnly: options.firstFrameOnly, limits: limits)
     }
-  }
-
-  private func still(_ bytes: UnsafeRawBufferPointer, header: ImageHeader, size: ImageSize) throws(ImageError) -> DecodedImage {
-    let stored = header.orientation >= 5 ? ImageSize(width: size.height, height: size.width) : size
-    let pixels = try PixelBuffer(size: stored) { pixels throws(ImageError) in
-      try WebPContainer(bytes).forEachFrame { frame throws(ImageError) in
-        try frame.bitstream.decode(into: pixels, stride: stored.width * 4, scaled: stored)
-        return false
-      }
-    }
-    return DecodedImage(header: header, pixels: pixels.upright(orientation: header.orientation))
   }
 
   private func animation(
@@ -68,19 +66,11 @@ package struct WebPCoder: ProgressiveImageCoder, LengthStatingCoder {
     try container.forEachFrame { frame throws(ImageError) in
       try deadline.check()
       try canvas.draw(frame, isFirst: frames.isEmpty)
-      frames.append(
-        DecodedImage.Frame(
-          pixels: canvas.pixels.upright(orientation: header.orientation).reduced(to: size),
-          duration: DecodedImage.Frame.duration(milliseconds: frame.milliseconds)
-        )
-      )
+      let pixels = canvas.pixels.upright(orientation: header.orientation).reduced(to: size)
+      frames.append(DecodedImage.Frame(pixels: pixels, milliseconds: frame.milliseconds))
       return !keepsFirstOnly
     }
-    return DecodedImage(
-      header: header,
-      pixels: frames[0].pixels,
-      animation: frames.count > 1 ? DecodedImage.Animation(frames: frames, loopCount: container.loopCount) : nil
-    )
+    return DecodedImage(header: header, frames: frames, loopCount: container.loopCount)
   }
 
   /// Reads the whole bitstream of every frame; lossless pictures and alpha still need memory for their size.
@@ -130,5 +120,38 @@ extension WebPHeader {
   /// The maximum memory that libwebp allocates for a picture of the canvas's size, besides its pixels.
   var workingBytes: Int {
     WebPBitstream.workingBytes(size, isOpaqueLossy: image.colorSpace == .ycbcr && !image.hasAlpha && !isAnimated)
+  }
+}
+
+extension AnimationCanvas {
+  /// Decodes a frame and draws it (RFC 9649, section 2.7.1.1). Like browsers, it ignores the file's background colour.
+  mutating func draw(_ frame: WebPContainer.Frame, isFirst: Bool) throws(ImageError) {
+    // libwebp's demuxer checks this, too.
+    guard frame.area.clipped(to: pixels.size) == frame.area else { throw .undecodable("the WebP frame is outside its canvas") }
+    let picture = try PixelBuffer(size: frame.area.size) { pixels throws(ImageError) in
+      try frame.bitstream.decode(into: pixels, stride: frame.area.width * 4)
+    }
+    begin(frame.area, disposal: frame.isDisposed ? .fill(0) : .keep)
+    draw(picture) { row, source in
+      guard frame.isBlended, !isFirst else { return row.copyMemory(from: source) }
+      for offset in stride(from: 0, to: row.count, by: 4) {
+        let above = source.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt8>.self)
+        guard above.w > 0 else { continue }
+        let below = row.loadUnaligned(fromByteOffset: offset, as: SIMD4<UInt8>.self)
+        row.storeBytes(of: Self.blend(above, over: below), toByteOffset: offset, as: SIMD4<UInt8>.self)
+      }
+    }
+  }
+
+  /// The formula of section 2.7.1.1, rounded like libwebp's animation decoder, so that both produce the same pixels.
+  private static func blend(_ source: SIMD4<UInt8>, over below: SIMD4<UInt8>) -> SIMD4<UInt8> {
+    guard source.w < 255 else { return source }
+    let share = (UInt32(below.w) * (256 - UInt32(source.w))) >> 8
+    let alpha = UInt32(source.w) + share
+    let scale = (1 << 24) / alpha
+    let sum = SIMD4<UInt32>(truncatingIfNeeded: source) &* UInt32(source.w) &+ SIMD4(truncatingIfNeeded: below) &* share
+    var result = SIMD4<UInt8>(truncatingIfNeeded: (sum &* scale) &>> 24)
+    result.w = UInt8(truncatingIfNeeded: alpha)
+    return result
   }
 }

@@ -46,12 +46,11 @@ struct WebPContainer: ~Copyable {
 
   deinit { WebPDemuxDelete(demuxer) }
 
-  /// Calls `body` with the first frame if it is complete.
-  func withFirstWholeFrame(_ body: (Frame) throws(ImageError) -> Void) throws(ImageError) {
+  /// The first frame if it is complete.
+  var firstWholeFrame: Frame? {
     var iterator = WebPIterator()
     defer { WebPDemuxReleaseIterator(&iterator) }
-    guard WebPDemuxGetFrame(demuxer, 1, &iterator) != 0, iterator.complete != 0 else { return }
-    try body(Frame(iterator))
+    return WebPDemuxGetFrame(demuxer, 1, &iterator) != 0 && iterator.complete != 0 ? Frame(iterator) : nil
   }
 
   /// Calls `body` with each frame until it returns false; if there are several, errors include the number of the frame.
@@ -134,7 +133,7 @@ struct WebPBitstream {
     var config = WebPDecoderConfig()
     guard WebPInitDecoderConfig(&config) != 0 else { preconditionFailure("libwebp's ABI differs from its headers") }
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    try WebPStatus.check(WebPGetFeatures(start, bytes.count, &config.input))
+    try WebPGetFeatures(start, bytes.count, &config.input).check()
     guard config.input.width == size.width, config.input.height == size.height else {
       throw .undecodable(
         "the WebP container says \(size.width) x \(size.height) pixels, its bitstream \(config.input.width) x \(config.input.height)"
@@ -142,20 +141,20 @@ struct WebPBitstream {
     }
     configure(&config)
     defer { WebPFreeDecBuffer(&config.output) }
-    try WebPStatus.check(WebPDecode(start, bytes.count, &config))
+    try WebPDecode(start, bytes.count, &config).check()
   }
 }
 
-/// The messages of libwebp's decoder, which has only numbers; taken from its header's comments.
-enum WebPStatus {
-  static func check(_ status: VP8StatusCode) throws(ImageError) {
-    switch status {
+extension VP8StatusCode {
+  /// Throws the error of a failed call. libwebp's decoder has only numbers; the messages are its header's comments.
+  func check() throws(ImageError) {
+    switch self {
     case VP8_STATUS_OK: return
     case VP8_STATUS_OUT_OF_MEMORY: throw ImageError(.outOfMemory, "libwebp: out of memory")
     case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED: throw .undecodable("libwebp: not enough data")
     case VP8_STATUS_UNSUPPORTED_FEATURE: throw .undecodable("libwebp: unsupported feature")
     case VP8_STATUS_BITSTREAM_ERROR: throw .undecodable("libwebp: bitstream error")
-    default: throw .undecodable("libwebp: status \(status.rawValue)")
+    default: throw .undecodable("libwebp: status \(rawValue)")
     }
   }
 }

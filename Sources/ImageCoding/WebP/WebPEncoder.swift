@@ -8,18 +8,15 @@ struct WebPEncoder {
   init(_ options: EncodingOptions) { self.options = options }
 
   func encode(_ image: DecodedImage) throws(ImageError) -> [UInt8] {
-    let size = DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: image.pixels.size)
-    let longestSide = ImageFormat.webp.longestWrittenSide ?? .max
-    guard max(size.width, size.height) <= longestSide else {
-      throw ImageError(
-        .unencodable,
-        "the image is \(size.width) x \(size.height) pixels, but a WebP's sides have at most \(longestSide)"
-      )
-    }
+    let size = try options.size(of: image.pixels, as: .webp, "a WebP")
     let frames = options.firstFrameOnly ? [] : image.animation?.frames ?? []
     guard let animation = image.animation, frames.count > 1 else {
       let pixels = image.pixels.reduced(to: size)
-      return try fitting { config throws(ImageError) in try Self.still(pixels, config) }
+      return try fitting { config throws(ImageError) in
+        var config = config
+        var picture = try WebPSource(pixels, isLossless: config.lossless != 0)
+        return try picture.encode(&config)
+      }
     }
     return try fitting { config throws(ImageError) in
       var encoder = try WebPAnimationEncoder(size: size, loopCount: animation.loopCount, config: config)
@@ -30,30 +27,18 @@ struct WebPEncoder {
 
   private func fitting(_ encode: (WebPConfig) throws(ImageError) -> [UInt8]) throws(ImageError) -> [UInt8] {
     try options.fittingOrLossless { quality throws(ImageError) in
-      try encode(quality.map { Self.config(quality: $0) } ?? Self.losslessConfig)
+      var config = WebPConfig()
+      // Of a lossless file, the quality is libwebp's default effort.
+      guard WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, Float(quality ?? 75)) != 0 else {
+        preconditionFailure("libwebp's ABI differs from its headers")
+      }
+      if quality == nil {
+        config.lossless = 1
+        // Colours of transparent pixels are kept, too.
+        config.exact = 1
+      }
+      return try encode(config)
     }
-  }
-
-  private static func still(_ pixels: PixelBuffer, _ config: WebPConfig) throws(ImageError) -> [UInt8] {
-    var config = config
-    var picture = try WebPSource(pixels, isLossless: config.lossless != 0)
-    return try picture.encode(&config)
-  }
-
-  private static func config(quality: Int) -> WebPConfig {
-    var config = WebPConfig()
-    guard WebPConfigPreset(&config, WEBP_PRESET_DEFAULT, Float(quality)) != 0 else {
-      preconditionFailure("libwebp's ABI differs from its headers")
-    }
-    return config
-  }
-
-  /// libwebp's default effort; colours of transparent pixels are kept too.
-  private static var losslessConfig: WebPConfig {
-    var config = config(quality: 75)
-    config.lossless = 1
-    config.exact = 1
-    return config
   }
 }
 

@@ -64,14 +64,12 @@ final class WebPProgressiveDecoder: ProgressiveDecoder, @unchecked Sendable {
   }
 
   private func readFirstFrame(_ file: UnsafeRawBufferPointer, of header: WebPHeader) throws(ImageError) {
-    guard !hasShownFrame, let container = WebPContainer(partOf: file) else { return }
-    try container.withFirstWholeFrame { frame throws(ImageError) in
-      hasShownFrame = true
-      unseen = try limits.spending(header.workingBytes + header.size.pixels * 8) { () throws(ImageError) in
-        var canvas = AnimationCanvas(size: header.size)
-        try canvas.draw(frame, isFirst: true)
-        return canvas.pixels
-      }
+    guard !hasShownFrame, let container = WebPContainer(partOf: file), let frame = container.firstWholeFrame else { return }
+    hasShownFrame = true
+    unseen = try limits.spending(header.workingBytes + header.size.pixels * 8) { () throws(ImageError) in
+      var canvas = AnimationCanvas(size: header.size)
+      try canvas.draw(frame, isFirst: true)
+      return canvas.pixels
     }
   }
 }
@@ -107,7 +105,7 @@ final class WebPRowDecoder {
   func read(_ bytes: UnsafeRawBufferPointer) throws(ImageError) {
     guard !isDone else { return }
     let status = WebPIUpdate(decoder, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, bytes.count)
-    if status != VP8_STATUS_SUSPENDED { try WebPStatus.check(status) }
+    if status != VP8_STATUS_SUSPENDED { try status.check() }
     isDone = status == VP8_STATUS_OK
     var last: Int32 = 0
     if WebPIDecGetRGB(decoder, &last, nil, nil, nil) != nil { count = Int(last) }
