@@ -90,10 +90,8 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     let bytes = FixtureImage.named(fixture.name).bytes
     let count = fixture.frames.count
     let tooMany = "the animation has at least \(count) frames, but \(count - 1) are allowed"
-    for error in [
-      imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },
-      imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumFrames: count - 1)) },
-    ] { #expect(error?.kind == .undecodable && error?.message == tooMany) }
+    let error = rejection(bytes, DecodingLimits(maximumFrames: count - 1))
+    #expect(error?.kind == .undecodable && error?.message == tooMany)
     #expect(throws: Never.self) { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: count)) }
 
     let image = try Standard.decode(bytes)
@@ -106,12 +104,7 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
 
   @Test(arguments: FixtureAnimation.all) func `decoding time is limited`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
-    let limits = DecodingLimits(maximumTime: .nanoseconds(1))
-    for error in [
-      imageError { try Standard.decode(bytes, limits: limits) }, imageError { try Standard.prove(bytes, limits: limits) },
-    ] {
-      expectGolden(error?.message)
-    }
+    expectGolden(rejection(bytes, DecodingLimits(maximumTime: .nanoseconds(1)))?.message)
   }
 
   @Test(arguments: FixtureAnimation.all)
@@ -127,11 +120,10 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
         withUnsafeBytes(of: length - 40) { bytes.replaceSubrange(chunk + 4..<chunk + 8, with: $0) }
       }
     }
-    let error = imageError { try Standard.decode(bytes) }
+    let error = rejection(bytes)
     #expect(error?.kind == .undecodable)
     #expect(error?.message.hasSuffix(" \(fixture.frames.count)") == true, "\(String(describing: error))")
     expectGolden(error?.message)
-    #expect(imageError { try Standard.prove(bytes) } == error)
     #expect(throws: Never.self) { try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true)) }
   }
 }

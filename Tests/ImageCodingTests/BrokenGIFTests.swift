@@ -5,13 +5,6 @@ import TestSupport
 import Testing
 
 @Suite("broken GIFs") struct BrokenGIFTests {
-  /// The error of decoding, which must equal that of verifying.
-  private func rejection(_ bytes: [UInt8], limits: DecodingLimits = DecodingLimits()) -> ImageError? {
-    let error = imageError { try Standard.decode(bytes, limits: limits) }
-    #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
-    return error
-  }
-
   /// The warnings of decoding, which must equal those of verifying.
   private func warnings(_ bytes: [UInt8]) throws -> [String] {
     let warnings = try Standard.decode(bytes).warnings
@@ -168,16 +161,16 @@ import Testing
     #expect(error?.kind == .memory(maximumBytes: 1_667_108_864))
     #expect(throws: Never.self) { try Standard.prove(gif.finished, limits: limits) }
     #expect(throws: Never.self) { try Standard.decode(gif.finished, options: DecodingOptions(firstFrameOnly: true)) }
-    #expect(rejection(gif.finished, limits: DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
+    #expect(rejection(gif.finished, DecodingLimits(maximumFrames: 999))?.kind == .undecodable)
   }
 
   @Test func `the number of blocks is limited`() {
     var gif = GIFMaker(width: 1, height: 1)
     for _ in 0..<100 { gif.control() }
     gif.picture([0], width: 1)
-    let error = rejection(gif.finished, limits: DecodingLimits(maximumChunks: 100))
+    let error = rejection(gif.finished, DecodingLimits(maximumChunks: 100))
     expectGolden(error?.message)
-    #expect(rejection(gif.finished, limits: DecodingLimits(maximumChunks: 102)) == nil)
+    #expect(rejection(gif.finished, DecodingLimits(maximumChunks: 102)) == nil)
   }
 
   @Test func `a header needs data up to the first frame's descriptor`() throws {

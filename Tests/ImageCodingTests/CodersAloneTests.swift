@@ -79,8 +79,8 @@ import Testing
 
   @Test func `decoding shares the standard memory budget by default`() {
     let watching = ImageCoderRegistry([Watching()])
-    #expect(imageError { try watching.decode(bytes) }?.message == "\(DecodingBudget.standard.bytes)")
-    #expect(imageError { try watching.proveDecodable(bytes) }?.message == "\(DecodingBudget.standard.bytes)")
+    #expect(imageError { try watching.decode(bytes) }?.message == "a stub for \(DecodingBudget.standard.bytes) bytes")
+    #expect(imageError { try watching.proveDecodable(bytes) }?.message == "a stub for \(DecodingBudget.standard.bytes) bytes")
   }
 
   @Test(.timeLimit(.minutes(1))) func `a transformer that holds the budget may decode another image`() throws {
@@ -97,20 +97,5 @@ import Testing
   }
 
   /// Throws the size of the budget that it is given.
-  private struct Watching: ImageCoder {
-    func canDecode(_ format: ImageFormat) -> Bool { true }
-    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "it has no header")
-    }
-    func decode(
-      _ bytes: UnsafeRawBufferPointer,
-      options: DecodingOptions,
-      limits: DecodingLimits
-    ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "\(limits.budget?.bytes ?? 0)")
-    }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-      throw ImageError(.undecodable, "\(limits.budget?.bytes ?? 0)")
-    }
-  }
+  private struct Watching: StubCoder {}
 }

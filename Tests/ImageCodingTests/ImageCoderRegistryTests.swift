@@ -3,21 +3,8 @@ import Base
 import Testing
 
 @Suite("the coder registry") struct ImageCoderRegistryTests {
-  private struct Rejecting: ImageCoder {
+  private struct Rejecting: StubCoder {
     func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
-    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "rejected")
-    }
-    func decode(
-      _ bytes: UnsafeRawBufferPointer,
-      options: DecodingOptions,
-      limits: DecodingLimits
-    ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "rejected")
-    }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-      throw ImageError(.undecodable, "rejected")
-    }
   }
 
   @Test func `the standard registry decodes all formats that are built in`() {

@@ -19,6 +19,12 @@ extension PixelBuffer {
     self.init(size: size, bytes: bytes)
   }
 
+  /// The largest and the mean difference of a channel from that of another buffer.
+  func difference(from other: PixelBuffer) -> (largest: Int, mean: Double) {
+    let differences = zip(bytes, other.bytes).map { abs(Int($0) - Int($1)) }
+    return (differences.max() ?? 0, Double(differences.reduce(0, +)) / Double(max(1, bytes.count)))
+  }
+
   /// Red, green, blue and alpha of a pixel.
   subscript(_ x: Int, _ y: Int) -> [UInt8] { Array(bytes[(y * size.width + x) * 4..<(y * size.width + x) * 4 + 4]) }
 }

@@ -4,25 +4,12 @@ import Testing
 
 @Suite("formats for encoding images") struct RegistryEncodingTests {
   /// Encodes to the name of the format and the quality.
-  private struct Naming: ImageCoder {
+  private struct Naming: StubCoder {
     let formats: Set<ImageFormat>
     func canDecode(_ format: ImageFormat) -> Bool { false }
     func canEncode(_ format: ImageFormat) -> Bool { formats.contains(format) }
     func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
       Array("\(format.name) \(options.quality)".utf8)
-    }
-    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "it only encodes")
-    }
-    func decode(
-      _ bytes: UnsafeRawBufferPointer,
-      options: DecodingOptions,
-      limits: DecodingLimits
-    ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "it only encodes")
-    }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-      throw ImageError(.undecodable, "it only encodes")
     }
   }
 

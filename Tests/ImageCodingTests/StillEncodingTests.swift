@@ -8,10 +8,6 @@ import Testing
   private static let photo = try! Standard.decode(FixtureImage.named("photo-small.jpg").bytes)
   private static let disc = try! Standard.decode(FixtureImage.named("rgba.png").bytes)
 
-  private func meanDifference(_ left: PixelBuffer, _ right: PixelBuffer) -> Double {
-    Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
-  }
-
   @Test(arguments: ["rgb.png", "rgba.png", "grey.png", "palette-alpha.png", "photo-small.jpg"])
   func `a PNG round trip is lossless`(name: String) throws {
     let image = try Standard.decode(FixtureImage.named(name).bytes)
@@ -44,7 +40,7 @@ import Testing
       let file = try JPEGCoder().encode(Self.photo, as: .jpeg, options: EncodingOptions(quality: quality))
       let back = try Standard.decode(file)
       #expect(back.warnings == [] && back.pixels.size == Self.photo.pixels.size)
-      let mean = meanDifference(back.pixels, Self.photo.pixels)
+      let mean = back.pixels.difference(from: Self.photo.pixels).mean
       #expect(mean < last && file.count > size)
       (last, size) = (mean, file.count)
     }

@@ -6,12 +6,21 @@ import Testing
 @Suite("headers of JPEG and PNG") struct StillHeaderTests {
   @Test(
     arguments: [
-      ("photo.jpg", .ycbcr), ("grey.jpg", .gray), ("cmyk.jpg", .cmyk), ("cmyk-unmarked.jpg", .cmyk), ("ycck.jpg", .ycck),
-      ("rgb.png", .rgb), ("rgba.png", .rgb), ("palette.png", .indexed), ("grey.png", .gray), ("bilevel.png", .gray),
-    ] as [(String, ImageHeader.ColorSpace)]
+      (.ycbcr, false, "photo.jpg lossy.webp photo.avif photo.heic chroma.tif"),
+      (.gray, false, "grey.jpg grey.png bilevel.png grey.avif grey.heic grey.jxl group4.tif"),
+      (.cmyk, false, "cmyk.jpg cmyk-unmarked.jpg cmyk.tif"), (.ycck, false, "ycck.jpg"),
+      (.rgb, false, "rgb.png lossless.avif rgb.heic photo.jxl strips.tif photo.bmp unused-alpha.bmp"),
+      (.indexed, false, "palette.png palette.tif palette.bmp"), (.indexed, true, "palette-alpha.png"),
+      (.rgb, true, "rgba.png transparent-key.png alpha.jxl straight.tif premultiplied.tif planes.tif alpha.bmp"),
+      (.ycbcr, true, "alpha.webp alpha.avif alpha.heic"), (.gray, true, "grey-alpha.tif"),
+    ] as [(ImageHeader.ColorSpace, Bool, String)]
   )
-  func `the header has the file's colour space`(name: String, colorSpace: ImageHeader.ColorSpace) throws {
-    #expect(try Standard.header(FixtureImage.named(name).bytes).colorSpace == colorSpace)
+  func `the header has the file's colour space and alpha`(space: ImageHeader.ColorSpace, hasAlpha: Bool, names: String) throws {
+    for name in names.split(separator: " ") {
+      guard let image = FixtureImage.ofEveryFormat.first(where: { $0.name == name }) else { continue }
+      let header = try Standard.header(image.bytes)
+      #expect(header.colorSpace == space && header.hasAlpha == hasAlpha, "\(name): \(header)")
+    }
   }
 
   @Test func `a JPEG's first profile segment names its profile`() throws {

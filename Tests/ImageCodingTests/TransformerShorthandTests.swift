@@ -4,19 +4,6 @@ import TestSupport
 import Testing
 
 @Suite("shorthands for transformers") struct TransformerShorthandTests {
-  /// A shorthand and the transformer that it stands for.
-  struct Pair: CustomTestStringConvertible, Sendable {
-    let short: any ImageTransformer
-    let long: any ImageTransformer
-
-    init(_ short: any ImageTransformer, _ long: any ImageTransformer) {
-      self.short = short
-      self.long = long
-    }
-
-    var testDescription: String { long.key }
-  }
-
   private static let red = RGBAColor(red: 255, green: 0, blue: 0, alpha: 128)
 
   private static let picture: DecodedImage = {
@@ -26,38 +13,39 @@ import Testing
     return DecodedImage(header: ImageHeader(format: .png, size: size, hasAlpha: true), pixels: pixels)
   }()
 
-  private static let pairs: [Pair] = [
-    Pair(.resize(width: 3), ResizingTransformer(width: 3)),
-    Pair(.resize(height: 2), ResizingTransformer(height: 2)),
-    Pair(.resize(width: 2, height: 2, fit: .cover), ResizingTransformer(width: 2, height: 2, fit: .cover)),
-    Pair(.resize(to: ImageSize(width: 2, height: 3)), ResizingTransformer(width: 2, height: 3)),
-    Pair(.resize(to: ImageSize(width: 2, height: 3), fit: .fill), ResizingTransformer(width: 2, height: 3, fit: .fill)),
-    Pair(.crop(x: 1, y: 2, width: 3, height: 1), CroppingTransformer(PixelRectangle(x: 1, y: 2, width: 3, height: 1))),
-    Pair(.circle, CircleTransformer()),
-    Pair(.roundCorners(2), RoundCornerTransformer(radius: 2)),
-    Pair(
+  /// Shorthands and the transformers that they stand for.
+  private static let pairs: [(any ImageTransformer, any ImageTransformer)] = [
+    (.resize(width: 3), ResizingTransformer(width: 3)),
+    (.resize(height: 2), ResizingTransformer(height: 2)),
+    (.resize(width: 2, height: 2, fit: .cover), ResizingTransformer(width: 2, height: 2, fit: .cover)),
+    (.resize(to: ImageSize(width: 2, height: 3)), ResizingTransformer(width: 2, height: 3)),
+    (.resize(to: ImageSize(width: 2, height: 3), fit: .fill), ResizingTransformer(width: 2, height: 3, fit: .fill)),
+    (.crop(x: 1, y: 2, width: 3, height: 1), CroppingTransformer(PixelRectangle(x: 1, y: 2, width: 3, height: 1))),
+    (.circle, CircleTransformer()),
+    (.roundCorners(2), RoundCornerTransformer(radius: 2)),
+    (
       .roundCorners(2, corners: .topLeft, borderWidth: 1, borderColor: red),
       RoundCornerTransformer(radius: 2, corners: .topLeft, borderWidth: 1, borderColor: red)
     ),
-    Pair(.rotate(degrees: 90), RotationTransformer(degrees: 90)),
-    Pair(.rotate(degrees: 30, fitsSize: false), RotationTransformer(degrees: 30, fitsSize: false)),
-    Pair(.flip(horizontal: true), FlippingTransformer(horizontal: true)),
-    Pair(.flip(vertical: true), FlippingTransformer(vertical: true)),
-    Pair(.blur(radius: 1.5), BlurTransformer(radius: 1.5)),
-    Pair(.tint(red), TintTransformer(red)),
-    Pair(.tint(red, blendMode: .multiply), TintTransformer(red, blendMode: .multiply)),
-    Pair(
+    (.rotate(degrees: 90), RotationTransformer(degrees: 90)),
+    (.rotate(degrees: 30, fitsSize: false), RotationTransformer(degrees: 30, fitsSize: false)),
+    (.flip(horizontal: true), FlippingTransformer(horizontal: true)),
+    (.flip(vertical: true), FlippingTransformer(vertical: true)),
+    (.blur(radius: 1.5), BlurTransformer(radius: 1.5)),
+    (.tint(red), TintTransformer(red)),
+    (.tint(red, blendMode: .multiply), TintTransformer(red, blendMode: .multiply)),
+    (
       .pipeline([.resize(width: 4), .flip(horizontal: true)]),
       PipelineTransformer([ResizingTransformer(width: 4), FlippingTransformer(horizontal: true)])
     ),
   ]
 
-  @Test(arguments: pairs) func `a shorthand has the key and the pixels of its transformer`(pair: Pair) throws {
-    let image = Self.picture
-    #expect(pair.short.key == pair.long.key)
-    let result = try pair.short.transform(image)
-    #expect(try result == pair.long.transform(image))
-    #expect(result.pixels != image.pixels)
+  @Test func `a shorthand has the key and the pixels of its transformer`() throws {
+    for (short, long) in Self.pairs {
+      #expect(short.key == long.key)
+      let result = try short.transform(Self.picture)
+      #expect(try result == long.transform(Self.picture) && result.pixels != Self.picture.pixels, "\(long.key)")
+    }
   }
 
   @Test func `a circle is the centred square with fully rounded corners`() throws {

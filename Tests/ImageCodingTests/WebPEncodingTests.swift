@@ -8,14 +8,6 @@ import Testing
     try #require(ImageCoderRegistry.standard.encoder(for: .webp)).encode(image, as: .webp, options: options)
   }
 
-  private func worstDifference(_ left: PixelBuffer, _ right: PixelBuffer) -> Int {
-    zip(left.bytes, right.bytes).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
-  }
-
-  private func meanDifference(_ left: PixelBuffer, _ right: PixelBuffer) -> Double {
-    Double(zip(left.bytes, right.bytes).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }) / Double(left.bytes.count)
-  }
-
   @Test(arguments: ["rgb.png", "rgba.png", "bilevel.png"])
   func `lossless encoding keeps all pixels, even hidden ones`(name: String) throws {
     var image = try Standard.decode(FixtureImage.named(name).bytes)
@@ -37,7 +29,7 @@ import Testing
     let opaque = name == "rgb.png"
     let decoded = try files.map { try Standard.decode($0) }
     if opaque {
-      let differences = decoded.map { meanDifference($0.pixels, image.pixels) }
+      let differences = decoded.map { $0.pixels.difference(from: image.pixels).mean }
       #expect(differences[0] > differences[1] && differences[1] > differences[2] && differences[2] < 5)
     }
     for result in decoded {

@@ -53,26 +53,17 @@ import Testing
 
   @Test func `frames, pixels and bytes are limited`() throws {
     #expect(throws: Never.self) { try Standard.prove(bytes, limits: DecodingLimits(maximumFrames: 2)) }
-    #expect(imageError { try Standard.prove(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
-    #expect(imageError { try Standard.decode(bytes, limits: DecodingLimits(maximumFrames: 1)) }?.kind == .undecodable)
+    #expect(rejection(bytes, DecodingLimits(maximumFrames: 1))?.kind == .undecodable)
   }
 
   @Test func `the time limit is checked between frames`() {
-    let limits = DecodingLimits(maximumTime: .nanoseconds(1))
-    for error in [
-      imageError { try Standard.decode(bytes, limits: limits) }, imageError { try Standard.prove(bytes, limits: limits) },
-    ] {
-      expectGolden(error?.message)
-    }
+    expectGolden(rejection(bytes, DecodingLimits(maximumTime: .nanoseconds(1)))?.message)
   }
 
   @Test func `a header has the file's properties`() throws {
     func header(_ name: String) throws -> ImageHeader { try Standard.header(FixtureImage.named(name).bytes) }
-    let photo = try header("photo.avif")
-    #expect(photo == ImageHeader(format: .avif, size: ImageSize(width: 240, height: 160), colorSpace: .ycbcr))
-    #expect(try header("alpha.avif").hasAlpha)
-    #expect(try header("grey.avif").colorSpace == .gray)
-    #expect(try header("lossless.avif").colorSpace == .rgb)
+    let size = ImageSize(width: 240, height: 160)
+    #expect(try header("photo.avif") == ImageHeader(format: .avif, size: size, colorSpace: .ycbcr))
     #expect(try header("grid.avif").size == ImageSize(width: 256, height: 192))
     #expect(try header("profile.avif").profile == ICCProfile(name: "sRGB built-in"))
     let animated = try header("animated.avif")

@@ -7,18 +7,13 @@ import Testing
   @Test func `headers have the properties of the files`() throws {
     func header(_ name: String) throws -> ImageHeader { try Standard.header(FixtureImage.named(name).bytes) }
     let photo = try header("photo.bmp")
-    #expect(photo.format == .bmp && photo.colorSpace == .rgb && !photo.hasAlpha && photo.frames == 1)
-    #expect(photo.metadata.dpi == 300)
-    #expect(try header("palette.bmp").colorSpace == .indexed)
+    #expect(photo.format == .bmp && photo.frames == 1 && photo.metadata.dpi == 300)
     #expect(try header("os2.bmp").dpi == nil)
-    #expect(try header("alpha.bmp").hasAlpha)
-    #expect(try !header("unused-alpha.bmp").hasAlpha)
     #expect(try header("profile.bmp").profile == ICCProfile(name: "sRGB built-in"))
     #expect(try Standard.header(FixtureImage.named("profile.bmp").bytes, prefix: 138).profile == ICCProfile(name: nil))
     let mixed = try header("mixed.ico")
     #expect(mixed.format == .ico && mixed.frames == 4 && !mixed.isAnimated && mixed.size == ImageSize(width: 256, height: 256))
     #expect(try header("large.ico").size == ImageSize(width: 512, height: 512))
-    #expect(try header("cursor.cur").hasAlpha)
   }
 
   @Test func `a complete file of a few bytes that claims many pixels has an undecodable header`() {
@@ -28,13 +23,6 @@ import Testing
       let largest = BMPMaker(width: Int(Int32.max), height: side, bits: 32).file
       #expect(imageError { try Standard.header(largest) }?.kind == .undecodable)
     }
-  }
-
-  /// The error of decoding, which must equal that of verifying.
-  private func rejection(_ bytes: [UInt8]) -> ImageError? {
-    let error = imageError { try Standard.decode(bytes) }
-    #expect(imageError { try Standard.prove(bytes) } == error)
-    return error
   }
 
   @Test func `rows are stored from the bottom, or with a negative height from the top`() throws {
@@ -221,9 +209,8 @@ import Testing
     ] as [[UInt8]]
   )
   func `codes that end early are undecodable`(codes: [UInt8]) {
-    let error = imageError { try Standard.decode(file(codes)) }
+    let error = rejection(file(codes))
     #expect(error?.kind == .undecodable)
-    #expect(imageError { try Standard.prove(file(codes)) } == error)
     expectGolden(error?.message, for: "\(codes)")
   }
 }

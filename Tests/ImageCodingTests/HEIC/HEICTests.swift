@@ -9,11 +9,8 @@ import Testing
     func header(_ name: String) throws -> ImageHeader { try Standard.header(FixtureImage.named(name).bytes) }
     let photo = try header("photo.heic")
     #expect(photo == ImageHeader(format: .heic, size: ImageSize(width: 240, height: 160), colorSpace: .ycbcr))
-    #expect(try header("alpha.heic").hasAlpha)
-    #expect(try header("grey.heic").colorSpace == .gray)
     #expect(try header("grey.heic").size == ImageSize(width: 121, height: 81))
     #expect(try header("lossless.heic").colorSpace == nil, "only the picture says that it isn't YCbCr")
-    #expect(try header("rgb.heic").colorSpace == .rgb)
     #expect(try header("grid.heic").size == ImageSize(width: 250, height: 180))
     #expect(try header("profile.heic").profile == ICCProfile(name: "sRGB built-in"))
     let position = try header("position.heic")
@@ -27,17 +24,13 @@ import Testing
     let header = try Standard.header(bytes)
     #expect(header.frames == 2 && !header.isAnimated)
     #expect(try Standard.decode(bytes).animation == nil)
-    let one = DecodingLimits(maximumFrames: 1)
-    #expect(imageError { try Standard.prove(bytes, limits: one) }?.kind == .undecodable)
-    #expect(imageError { try Standard.decode(bytes, limits: one) }?.kind == .undecodable)
+    #expect(rejection(bytes, DecodingLimits(maximumFrames: 1))?.kind == .undecodable)
   }
 
   @Test func `every picture of a collection is verified unless only the first is decoded`() throws {
     var bytes = FixtureImage.named("collection.heic").bytes
     for index in bytes.count - 40..<bytes.count { bytes[index] = 0xFF }
-    let error = imageError { try Standard.prove(bytes) }
-    #expect(error?.kind == .undecodable)
-    #expect(imageError { try Standard.decode(bytes) } == error)
+    #expect(rejection(bytes)?.kind == .undecodable)
     let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
     #expect(first.pixels == (try Standard.decode(FixtureImage.named("collection.heic").bytes).pixels))
   }
@@ -58,13 +51,9 @@ import Testing
 
   @Test func `the time limit is checked between the tiles of a grid`() {
     let bytes = Fixtures.bytes("images/heic/broken/many-tiles.heic")
-    let limits = DecodingLimits(maximumTime: .milliseconds(50))
-    for error in [
-      imageError { try Standard.decode(bytes, limits: limits) }, imageError { try Standard.prove(bytes, limits: limits) },
-    ] {
-      #expect(error?.kind == .undecodable)
-      expectGolden(error?.message)
-    }
+    let error = rejection(bytes, DecodingLimits(maximumTime: .milliseconds(50)))
+    #expect(error?.kind == .undecodable)
+    expectGolden(error?.message)
   }
 
   @Test func `boxes, tables and items are limited`() {

@@ -6,13 +6,6 @@ import Testing
 @Suite("icons") struct ICOTests {
   private typealias Picture = ICOMaker.Picture
 
-  /// The error of decoding, which must equal that of verifying.
-  private func rejection(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) -> ImageError? {
-    let error = imageError { try Standard.decode(bytes, limits: limits) }
-    #expect(imageError { try Standard.prove(bytes, limits: limits) } == error)
-    return error
-  }
-
   /// The icon, after checking that decoding and verifying agree.
   private func decoded(_ bytes: [UInt8]) throws -> DecodedImage {
     let image = try Standard.decode(bytes)
