@@ -55,3 +55,25 @@ extern HostFunctions cheif_host;
 // The decoder that libheif uses instead of its own, on threads that are in `cheif_decode`.
 extern const struct heif_decoder_plugin cheif_decoder;
 extern _Thread_local CHEIFDecoding *cheif_decoding;
+
+// A coded picture: its NAL units, and its luma samples.
+typedef struct {
+  const uint8_t *data;
+  size_t size;
+  bool may_refer;
+  int pictures;
+  int width, height;
+  uint8_t *luma;
+  size_t luma_stride;
+} Picture;
+
+// Records why the picture can't be decoded; the error that is returned says nothing.
+struct heif_error cheif_fail(CHEIFFailure failure);
+struct heif_error cheif_damaged(int code);
+
+// libde265's callbacks.
+int cheif_get_buffer(de265_decoder_context *context, struct de265_image_spec *spec, struct de265_image *image, void *picture);
+void cheif_release_buffer(de265_decoder_context *context, struct de265_image *image, void *picture);
+
+// Whether a block still has its first contents. Coding tree blocks have at least 16 × 16 samples.
+bool cheif_lacks_blocks(const Picture *picture);

@@ -20,118 +20,7 @@ enum { BLA_W_LP = 16, IDR_W_RADL = 19, IDR_N_LP = 20, CRA = 21, FIRST_NON_VCL = 
 // A picture has at most 600 slice segments (Rec. ITU-T H.265, table A.8); libde265's time is quadratic in their number.
 static const int most_units = 2000;
 
-// Before a picture that isn't an IDR picture, libde265 may allocate 16 pictures that it could refer to.
-static const uint64_t most_referring_pixels = 1 << 20;
-
-typedef struct {
-  const uint8_t *data;
-  size_t size;
-  bool may_refer;
-  // The planes of the picture, which are allocated here so that its size is known before.
-  int pictures;
-  int width, height;
-  uint8_t *luma;
-  size_t luma_stride;
-} Picture;
-
 static const struct heif_error success = {heif_error_Ok, heif_suberror_Unspecified, "Success"};
-
-// Unused: `cheif_decoding` has the reason.
-static struct heif_error fail(CHEIFFailure failure) {
-  if (cheif_decoding && cheif_decoding->failure == CHEIF_NONE) cheif_decoding->failure = failure;
-  return (struct heif_error){heif_error_Decoder_plugin_error, heif_suberror_Unspecified, "the picture can't be decoded"};
-}
-
-static struct heif_error damaged(int code) {
-  if (cheif_decoding && cheif_decoding->failure == CHEIF_NONE) cheif_decoding->code = code;
-  return fail(CHEIF_DAMAGED);
-}
-
-// Allocation of a picture.
-
-// Recognisable contents for rows of luma samples, to find those that aren't decoded.
-enum { PATTERN = 4096, BLOCK = 16 };
-static uint8_t pattern_byte(size_t x) { return (uint8_t)(((uint32_t)(x % PATTERN) + 1) * 2654435761u >> 13); }
-
-static void *allocated_plane(struct de265_image *image, int channel, int width, int height, size_t *bytes_per_row) {
-  const int sample_bytes = (cheif_codec.depth(image, channel) + 7) / 8;
-  *bytes_per_row = ((size_t)width + 15) / 16 * 16 * (size_t)sample_bytes;
-  void *plane = NULL;
-  // libde265 reads and writes some bytes beyond the last row, and at most one row of a picture with an odd number of rows.
-  if (posix_memalign(&plane, 32, *bytes_per_row * ((size_t)height + 1) + 64)) return NULL;
-  cheif_codec.set_plane(image, channel, plane, (int)*bytes_per_row, plane);
-  return plane;
-}
-
-static int get_buffer(de265_decoder_context *context, struct de265_image_spec *spec, struct de265_image *image, void *user_data) {
-  (void)context;
-  Picture *picture = user_data;
-  CHEIFDecoding *decoding = cheif_decoding;
-  const bool has_margins = spec->crop_left >= 0 && spec->crop_right >= 0 && spec->crop_top >= 0 && spec->crop_bottom >= 0 &&
-                           spec->visible_width > 0 && spec->visible_width <= spec->width && spec->visible_height > 0 &&
-                           spec->visible_height <= spec->height;
-  for (int channel = 0; channel < 3; channel++) cheif_codec.set_plane(image, channel, NULL, 0, NULL);
-  if (++picture->pictures > 1) return fail(CHEIF_NOT_STILL), 0;
-  if (!has_margins || spec->width <= 0 || spec->height <= 0) return damaged(DE265_WARNING_SPS_HEADER_INVALID), 0;
-  // Its stored size exceeds the displayed one by the rest of a coding block only, or it could be of any size.
-  const bool is_tight = spec->width - spec->visible_width < 128 && spec->height - spec->visible_height < 128;
-  bool is_listed = false;
-  for (int index = 0; index < decoding->size_count; index++) {
-    if (spec->visible_width == decoding->widths[index] && spec->visible_height == decoding->heights[index]) is_listed = true;
-  }
-  if (!is_tight || !is_listed) {
-    decoding->width = spec->visible_width;
-    decoding->height = spec->visible_height;
-    return fail(CHEIF_OTHER_SIZE), 0;
-  }
-  const enum de265_chroma format = cheif_codec.chroma_format(image);
-  const int luma_depth = cheif_codec.depth(image, 0), depth = cheif_codec.depth(image, format == de265_chroma_mono ? 0 : 1);
-  if (luma_depth > decoding->depth || depth > decoding->depth) return fail(CHEIF_OTHER_DEPTH), 0;
-  if (picture->may_refer && (uint64_t)spec->width * (uint64_t)spec->height > most_referring_pixels) return fail(CHEIF_TOO_LARGE), 0;
-  size_t stride;
-  picture->luma = allocated_plane(image, 0, spec->width, spec->height, &picture->luma_stride);
-  bool is_complete = picture->luma != NULL;
-  if (is_complete && format != de265_chroma_mono) {
-    const int width = format == de265_chroma_444 ? spec->width : spec->width / 2;
-    const int height = format == de265_chroma_420 ? spec->height / 2 : spec->height;
-    is_complete = allocated_plane(image, 1, width, height, &stride) && allocated_plane(image, 2, width, height, &stride);
-  }
-  if (!is_complete) {
-    for (int channel = 0; channel < 3; channel++) {
-      free(cheif_codec.plane_user_data(image, channel));
-      cheif_codec.set_plane(image, channel, NULL, 0, NULL);
-    }
-    return fail(CHEIF_NO_MEMORY), 0;
-  }
-  picture->width = spec->width;
-  picture->height = spec->height;
-  for (size_t x = 0; x < picture->luma_stride; x++) picture->luma[x] = pattern_byte(x);
-  const size_t row = picture->luma_stride;
-  for (size_t y = 1; y < (size_t)spec->height; y++) memcpy(picture->luma + y * row, picture->luma, row);
-  return 1;
-}
-
-static void release_buffer(de265_decoder_context *context, struct de265_image *image, void *user_data) {
-  (void)context;
-  (void)user_data;
-  for (int channel = 0; channel < 3; channel++) free(cheif_codec.plane_user_data(image, channel));
-}
-
-// Whether a block still has its first contents. Coding tree blocks have at least 16 × 16 samples.
-static bool lacks_blocks(const Picture *picture) {
-  uint8_t pattern[PATTERN];
-  for (size_t x = 0; x < PATTERN; x++) pattern[x] = pattern_byte(x);
-  const size_t sample_bytes = picture->luma_stride / (((size_t)picture->width + 15) / 16 * 16);
-  const size_t width = (size_t)picture->width * sample_bytes, block = BLOCK * sample_bytes;
-  for (int y = 0; y < picture->height; y += BLOCK) {
-    const uint8_t *row = picture->luma + (size_t)y * picture->luma_stride;
-    for (size_t x = 0; x < width; x += block) {
-      const size_t count = width - x < block ? width - x : block;
-      if (row[x] == pattern[x % PATTERN] && memcmp(row + x, pattern + x % PATTERN, count) == 0) return true;
-    }
-  }
-  return false;
-}
 
 // Decoding.
 
@@ -197,10 +86,10 @@ static struct heif_error copy(const struct de265_image *image, struct heif_image
 // Decodes the picture; with its checks, or else with its filters, which change pixels but no verdict. libde265 doesn't let others
 // allocate a picture that is filtered.
 static struct heif_error decode(Picture *picture, bool checks, struct heif_image **result) {
-  if (ccodec_is_late(cheif_decoding->deadline)) return fail(CHEIF_TOO_LATE);
+  if (ccodec_is_late(cheif_decoding->deadline)) return cheif_fail(CHEIF_TOO_LATE);
   de265_decoder_context *context = cheif_codec.new_decoder();
-  if (!context) return fail(CHEIF_NO_MEMORY);
-  struct de265_image_allocation allocation = {get_buffer, release_buffer};
+  if (!context) return cheif_fail(CHEIF_NO_MEMORY);
+  struct de265_image_allocation allocation = {cheif_get_buffer, cheif_release_buffer};
   if (checks) {
     cheif_codec.set_parameter(context, DE265_DECODER_PARAM_DISABLE_SAO, 1);
     cheif_codec.set_parameter(context, DE265_DECODER_PARAM_DISABLE_DEBLOCKING, 1);
@@ -224,11 +113,11 @@ static struct heif_error decode(Picture *picture, bool checks, struct heif_image
     else if (code == DE265_OK) code = warning;
   }
   struct heif_error error;
-  if (cheif_decoding->failure != CHEIF_NONE) error = fail(cheif_decoding->failure);
-  else if (code == DE265_ERROR_OUT_OF_MEMORY) error = fail(CHEIF_NO_MEMORY);
-  else if (code != DE265_OK && !is_harmless(code)) error = damaged(code);
-  else if (!image) error = fail(CHEIF_NOT_STILL);
-  else if (checks && picture->luma && lacks_blocks(picture)) error = fail(CHEIF_INCOMPLETE);
+  if (cheif_decoding->failure != CHEIF_NONE) error = cheif_fail(cheif_decoding->failure);
+  else if (code == DE265_ERROR_OUT_OF_MEMORY) error = cheif_fail(CHEIF_NO_MEMORY);
+  else if (code != DE265_OK && !is_harmless(code)) error = cheif_damaged(code);
+  else if (!image) error = cheif_fail(CHEIF_NOT_STILL);
+  else if (checks && picture->luma && cheif_lacks_blocks(picture)) error = cheif_fail(CHEIF_INCOMPLETE);
   else error = result ? copy(image, result) : success;
   cheif_codec.free_decoder(context);
   return error;
@@ -245,7 +134,7 @@ static int get_priority(enum heif_compression_format format) {
 
 static struct heif_error new_decoder(void **decoder) {
   *decoder = calloc(1, sizeof(Picture));
-  return *decoder ? success : fail(CHEIF_NO_MEMORY);
+  return *decoder ? success : cheif_fail(CHEIF_NO_MEMORY);
 }
 
 // `data` outlive the decoder: NAL units, each after its size in 4 bytes.
@@ -258,16 +147,16 @@ static struct heif_error push_data(void *decoder, const void *data, size_t size)
   for (size_t at = 0; at < size;) {
     const uint8_t *unit = picture->data + at;
     const size_t rest = size - at;
-    if (rest < 4) return fail(CHEIF_INCOMPLETE);
+    if (rest < 4) return cheif_fail(CHEIF_INCOMPLETE);
     const size_t count = (size_t)unit[0] << 24 | (size_t)unit[1] << 16 | (size_t)unit[2] << 8 | unit[3];
-    if (count > rest - 4 || count > INT32_MAX) return fail(CHEIF_INCOMPLETE);
+    if (count > rest - 4 || count > INT32_MAX) return cheif_fail(CHEIF_INCOMPLETE);
     const int type = count > 0 ? unit[4] >> 1 & 0x3F : FIRST_NON_VCL;
-    if (++units > most_units || (type < BLA_W_LP) || (type > CRA && type < FIRST_NON_VCL)) return fail(CHEIF_NOT_STILL);
+    if (++units > most_units || (type < BLA_W_LP) || (type > CRA && type < FIRST_NON_VCL)) return cheif_fail(CHEIF_NOT_STILL);
     if (type < FIRST_NON_VCL) has_picture = true;
     if (type < FIRST_NON_VCL && type != IDR_W_RADL && type != IDR_N_LP) picture->may_refer = true;
     at += 4 + count;
   }
-  return has_picture ? success : fail(CHEIF_NOT_STILL);
+  return has_picture ? success : cheif_fail(CHEIF_NOT_STILL);
 }
 
 static struct heif_error decode_image(void *decoder, struct heif_image **image) {

@@ -111,6 +111,19 @@ extension EncodingOptions {
     guard let allowed = maximumBytes, bytes.count > allowed else { return bytes }
     throw ImageError(.unencodable, "the lossless image has \(bytes.count) bytes, but at most \(allowed) are allowed")
   }
+
+  /// The size of an image as it will be written; throws if the format has no such sides.
+  func size(of pixels: PixelBuffer, as format: ImageFormat, _ name: String) throws(ImageError) -> ImageSize {
+    let size = DecodingOptions(thumbnail: maximumSize).decodedSize(of: pixels.size)
+    guard let longest = format.longestWrittenSide, max(size.width, size.height) > longest else { return size }
+    let sides = "\(name)'s sides have at most \(longest)"
+    throw ImageError(.unencodable, "the image is \(size.width) x \(size.height) pixels, but \(sides)")
+  }
+
+  /// The error for a file that exceeds ``maximumBytes``.
+  func tooLarge(_ what: String) -> ImageError {
+    ImageError(.unencodable, "the image has more than \(maximumBytes ?? .max) bytes \(what)")
+  }
 }
 
 extension ImageFormat {
@@ -128,26 +141,9 @@ extension ImageFormat {
   }
 }
 
-extension EncodingOptions {
-  /// The size of an image as it will be written; throws if the format has no such sides.
-  func size(of pixels: PixelBuffer, as format: ImageFormat, _ name: String) throws(ImageError) -> ImageSize {
-    let size = DecodingOptions(thumbnail: maximumSize).decodedSize(of: pixels.size)
-    guard let longest = format.longestWrittenSide, max(size.width, size.height) > longest else { return size }
-    let sides = "\(name)'s sides have at most \(longest)"
-    throw ImageError(.unencodable, "the image is \(size.width) x \(size.height) pixels, but \(sides)")
-  }
-}
-
 extension PixelBuffer {
   /// The image as it will be written, reduced to the box of the options.
   func fitting(_ options: EncodingOptions) -> PixelBuffer {
     reduced(to: DecodingOptions(thumbnail: options.maximumSize).decodedSize(of: size))
-  }
-}
-
-extension EncodingOptions {
-  /// The error for a file that exceeds ``maximumBytes``.
-  func tooLarge(_ what: String) -> ImageError {
-    ImageError(.unencodable, "the image has more than \(maximumBytes ?? .max) bytes \(what)")
   }
 }

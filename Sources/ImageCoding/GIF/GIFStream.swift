@@ -82,9 +82,7 @@ extension GIFStream {
     guard number != D_GIF_ERR_NOT_ENOUGH_MEM else { return ImageError(.outOfMemory, "giflib: \(name)") }
     return .undecodable("giflib: \(name)\(location.isEmpty ? "" : ", \(location)")")
   }
-}
 
-extension GIFStream {
   /// Moves to the next frame; nil at the trailer, or, with a warning, if the file stops between blocks or has something other than
   /// a block.
   mutating func nextFrame(limits: DecodingLimits) throws(ImageError) -> Frame? {
@@ -152,9 +150,7 @@ extension GIFStream {
       guard DGifGetExtensionNext(file, &block) == GIF_OK else { throw lastError("in a block after frame \(frames)") }
     }
   }
-}
 
-extension GIFStream {
   /// The frame's 256 colours as RGBA in memory order, from its own table, else the screen's, else grey; those beyond a table are
   /// black. The transparent one is 0.
   func palette(_ frame: Frame) -> [UInt32] {
@@ -181,9 +177,7 @@ extension GIFStream {
   private static func pixel(_ red: UInt8, _ green: UInt8, _ blue: UInt8) -> UInt32 {
     UInt32(littleEndian: UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | 0xFF00_0000)
   }
-}
 
-extension GIFStream {
   /// Verifies that the picture's codes are valid and cover all of its pixels, without producing any; false if it has none.
   ///
   /// giflib itself produces pixels for some invalid codes. Like browsers, it accepts a picture without codes, or of 0 pixels, which

@@ -8,10 +8,6 @@ struct HEICDecoder: ~Copyable {
   private let context: OpaquePointer
   private let deadline: DecodingDeadline
 
-  private init(heif: CHEIFFunctions, context: OpaquePointer, deadline: DecodingDeadline) {
-    (self.heif, self.context, self.deadline) = (heif, context, deadline)
-  }
-
   deinit { heif.contextFree(context) }
 
   /// Reads the boxes of a complete file, which must outlive the decoder, and the data of its items.

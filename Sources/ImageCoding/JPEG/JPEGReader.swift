@@ -34,12 +34,6 @@ struct JPEGReader: ~Copyable {
     return opened
   }
 
-  private init(size: ImageSize, reader: OpaquePointer, deadline: DecodingDeadline) {
-    self.size = size
-    self.reader = reader
-    self.deadline = deadline
-  }
-
   deinit { cjpeg_reader_destroy(reader) }
 
   /// All rows, in the size `target`, at most their own.

@@ -26,13 +26,6 @@ struct PNGReader: ~Copyable {
     return opened
   }
 
-  private init(size: ImageSize, isInterlaced: Bool, reader: OpaquePointer, deadline: DecodingDeadline) {
-    self.size = size
-    self.isInterlaced = isInterlaced
-    self.reader = reader
-    self.deadline = deadline
-  }
-
   deinit { cpng_reader_destroy(reader) }
 
   /// All rows in the size `target`: the picture's own, or a smaller one to which rows are reduced as they arrive.

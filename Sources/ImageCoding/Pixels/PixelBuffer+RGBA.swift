@@ -46,9 +46,7 @@ extension SIMD4<Double> {
   init(exactly numbers: SIMD4<Int32>) {
     self.init(Double(numbers.x), Double(numbers.y), Double(numbers.z), Double(numbers.w))
   }
-}
 
-extension SIMD4<Double> {
   /// Converts premultiplied red, green and blue to straight ones.
   @inline(__always)
   var straightColor: SIMD4<Double> {

@@ -39,10 +39,6 @@ struct SVGFindings {
     }
   }
 
-  mutating func addStyleSheet(line: Int) {
-    add("line \(line) has a style sheet instruction, which browsers ignore in an image")
-  }
-
   /// Examines a start tag; returns true if the text up to ``end(depth:)`` is needed.
   mutating func start(_ name: UnsafePointer<CChar>, _ attributes: SVGAttributes, depth: Int, line: () -> Int) -> Bool {
     let isHTML: Bool

@@ -113,7 +113,8 @@ extension SVGParser {
     guard goal == .endWithFindings else { return expat }
     XML_SetProcessingInstructionHandler(expat) { data, target, _ in
       let parser = SVGParser.of(data)
-      if target!.equals("xml-stylesheet") { parser.findings.addStyleSheet(line: parser.line) }
+      guard target!.equals("xml-stylesheet") else { return }
+      parser.findings.add("line \(parser.line) has a style sheet instruction, which browsers ignore in an image")
     }
     return expat
   }
