@@ -101,7 +101,6 @@ package struct URLList: Sendable {
     /// the size of its body. Any may be absent or empty. Defaults: `sha256`, `width`, `height`, `bytes`.
     package var sha256 = "sha256", width = "width", height = "height", bytes = "bytes"
 
-    /// Creates the names of the fields, the others with their defaults.
     package init(url: String = "url", priority: String = "priority") {
       self.url = url
       self.priority = priority

@@ -180,13 +180,9 @@ struct CSSTokenizer {
     value.append(contentsOf: Character(scalar ?? "\u{fffd}").utf8)
   }
 
-  private mutating func skipDigits() {
-    while isDigit(at: 0) { index += 1 }
-  }
+  private mutating func skipDigits() { while isDigit(at: 0) { index += 1 } }
 
-  private mutating func skipSpace() {
-    while byte(0).isHTMLSpace { index += 1 }
-  }
+  private mutating func skipSpace() { while byte(0).isHTMLSpace { index += 1 } }
 
   /// A line break may be CRLF.
   private mutating func skipNewline() { index += byte(0) == 0x0d && byte(1) == 0x0a ? 2 : 1 }

@@ -78,9 +78,7 @@ final class PageCrawl {
   var warning: String? { hasReachedPageLimit && rules.pages != nil ? "\(limitSentence); crawl.pages is \(pageLimit)" : nil }
 
   /// How many of a sitemap's pages are read; nil if it lists none.
-  var note: String? {
-    readPages == 0 ? nil : "read \(readPages) of \(listedPages) pages that it lists (limit \(pageLimit))"
-  }
+  var note: String? { readPages == 0 ? nil : "read \(readPages) of \(listedPages) pages that it lists (limit \(pageLimit))" }
 
   private var limitSentence: String {
     listedPages > readPages

@@ -15,7 +15,6 @@ package struct PageDocument: Sendable {
   /// The URLs, to which the ranges of the others refer.
   package internal(set) var text: [UInt8] = []
 
-  /// Creates an empty one.
   init() {}
 
   /// Parses a page.

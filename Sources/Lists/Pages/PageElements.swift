@@ -287,9 +287,7 @@ extension HTMLElement {
 extension UnsafeRawBufferPointer {
   func equals(_ word: String) -> Bool { trimmedASCII.count == word.utf8.count && hasPrefix(word) }
 
-  func hasPrefix(_ word: String) -> Bool {
-    trimmedASCII.starts(with: word.utf8) { $0.asciiLowercased == $1.asciiLowercased }
-  }
+  func hasPrefix(_ word: String) -> Bool { trimmedASCII.starts(with: word.utf8) { $0.asciiLowercased == $1.asciiLowercased } }
 
   /// Whether one of the words between the separators is that.
   func hasToken(_ word: String, separators: String = " \t\n\u{c}\r") -> Bool {

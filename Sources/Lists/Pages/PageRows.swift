@@ -29,7 +29,6 @@ final class PageRows: RowReader {
     do throws(InvalidURL) { return try BaseURL("https://relative.invalid/") } catch { fatalError("\(error)") }
   }()
 
-  /// Creates the rows of a document at `url`.
   init(_ buffer: InputBuffer, of file: ListFile, at url: BaseURL?, contentType: String?, _ rules: PageRules, _ crawl: PageCrawl) {
     (self.buffer, self.file, self.contentType) = (buffer, file, contentType)
     (self.url, self.rules, self.crawl) = (url ?? Self.unknownSite, rules, crawl)
@@ -141,9 +140,7 @@ final class PageRows: RowReader {
   }
 
   /// The images of a part that wasn't read are unknown.
-  func checkEnd() throws(InputError) {
-    if let loss = found?.loss { throw loss }
-  }
+  func checkEnd() throws(InputError) { if let loss = found?.loss { throw loss } }
 
   func next() -> RowStep {
     if !hasBegun {

@@ -187,9 +187,7 @@ struct StylesheetScan {
   // MARK: URLs
 
   /// Whether a URL here is that of an import: its first value.
-  private var isImportTarget: Bool {
-    statement == .importRule && importURL == nil && (functions.isEmpty || functions == [.url])
-  }
+  private var isImportTarget: Bool { statement == .importRule && importURL == nil && (functions.isEmpty || functions == [.url]) }
 
   private var mayHaveImages: Bool {
     statement == .declaration && blocks.last ?? (kind == .declarations)
@@ -236,7 +234,5 @@ struct StylesheetScan {
     url.withRawBytes { collector.addImage($0, origin, line: line, claims: claims) }
   }
 
-  private var origin: PageOrigin {
-    PageOrigin(element: "style", attribute: String(decoding: property.prefix(64), as: UTF8.self))
-  }
+  private var origin: PageOrigin { PageOrigin(element: "style", attribute: String(decoding: property.prefix(64), as: UTF8.self)) }
 }

@@ -41,9 +41,7 @@ package struct URLSigner: Sendable, CustomStringConvertible, CustomReflectable {
   package var description: String { "\(service) ***" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 
-  private static func secret(hexadecimal text: String) -> [UInt8]? {
-    text.isEmpty ? nil : bytes(hexadecimal: text.utf8)
-  }
+  private static func secret(hexadecimal text: String) -> [UInt8]? { text.isEmpty ? nil : bytes(hexadecimal: text.utf8) }
 
   /// Inserts the signature into a URL in normal form, which it keeps.
   ///
@@ -132,7 +130,6 @@ enum UnsignableURL: Error {
   /// The path ends where the signature would be.
   case nothingToSign
 
-  /// One sentence.
   var message: String {
     switch self {
     case .misplaced:

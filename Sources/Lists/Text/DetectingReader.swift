@@ -70,9 +70,7 @@ final class DetectingReader: RowReader {
     CSVReader(buffer, delimiter: UInt8(ascii: delimiter), columns: list.columns)
   }
 
-  private func xml() -> XMLListReader {
-    XMLListReader(buffer, rules: XMLListRules(list, of: file, now: opener.time.wall()))
-  }
+  private func xml() -> XMLListReader { XMLListReader(buffer, rules: XMLListRules(list, of: file, now: opener.time.wall())) }
 
   private func page() -> PageRows {
     let rules = PageRules(lazyAttributes: list.lazyAttributes)

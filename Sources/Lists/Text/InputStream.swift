@@ -39,9 +39,7 @@ final class InputStream {
   deinit { block.deallocate() }
 
   /// Whether offsets in the text are offsets in the file.
-  var isPlainFile: Bool {
-    if case .plain = encoding { input.isRegular && beginning == nil && converter == nil } else { false }
-  }
+  var isPlainFile: Bool { if case .plain = encoding { input.isRegular && beginning == nil && converter == nil } else { false } }
 
   /// Reads available bytes without blocking; returns their number, 0 at the end, and nil if none are available yet.
   func read(into destination: UnsafeMutableRawBufferPointer) throws(InputError) -> Int? {
@@ -154,9 +152,7 @@ final class InputDescriptor {
     }
   }
 
-  deinit {
-    if isOwned { close(descriptor) }
-  }
+  deinit { if isOwned { close(descriptor) } }
 
   /// Whether a read would return bytes or the end without blocking.
   var isReady: Bool {
@@ -228,9 +224,7 @@ final class GzipInflater {
   }
 
   /// Must be called at the end of the input: throws if a member is incomplete.
-  func finish() throws(InputError) {
-    if isInMember { throw InputError("the gzip data is truncated; get a complete file") }
-  }
+  func finish() throws(InputError) { if isInMember { throw InputError("the gzip data is truncated; get a complete file") } }
 
   private func inflateMember(
     _ input: inout Slice<UnsafeMutableRawBufferPointer>,

@@ -116,9 +116,7 @@ final class JSONDocumentReader: RowReader {
     consume(start + 1)
   }
 
-  private func fail(_ problem: String) {
-    failure = buffer.failure ?? InputError(problem, line: line)
-  }
+  private func fail(_ problem: String) { failure = buffer.failure ?? InputError(problem, line: line) }
 
   // MARK: Bytes
 

@@ -240,7 +240,6 @@ struct AccessLogLine {
   /// The target of a successful GET; nil for any other request.
   let target: UnsafeRawBufferPointer?
 
-  /// Returns nil if the line has another form.
   init?(_ line: UnsafeRawBufferPointer) {
     var rest = line[...]
     while let open = rest.firstIndex(of: UInt8(ascii: "\"")) {

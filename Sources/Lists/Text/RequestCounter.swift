@@ -163,9 +163,7 @@ struct RequestCount {
   var length: Int
 
   /// More requests first, then the earlier location.
-  func isMoreAsked(than other: RequestCount) -> Bool {
-    count != other.count ? count > other.count : location < other.location
-  }
+  func isMoreAsked(than other: RequestCount) -> Bool { count != other.count ? count > other.count : location < other.location }
 }
 
 extension UnsafeRawBufferPointer {
@@ -187,9 +185,7 @@ struct LogLocation: Comparable {
   private let packed: UInt64
 
   /// Creates a location from a line, counted from 1, and the index of its file. Lines beyond 2^40 count as line 2^40.
-  init(file: Int, line: UInt64) {
-    packed = UInt64(file) << Self.lineBits | min(line, 1 << Self.lineBits - 1)
-  }
+  init(file: Int, line: UInt64) { packed = UInt64(file) << Self.lineBits | min(line, 1 << Self.lineBits - 1) }
 
   var file: Int { Int(packed >> Self.lineBits) }
 

@@ -67,9 +67,7 @@ final class InlineReader: RowReader {
   }
 
   /// Creates the only row of a URL that leads to an image.
-  convenience init(_ url: BaseURL) {
-    self.init([URLList.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)])
-  }
+  convenience init(_ url: BaseURL) { self.init([URLList.InlineEntry(text: String(decoding: url.bytes, as: UTF8.self), line: 0)]) }
 
   func next() -> RowStep {
     guard let entry = entries.popFirst() else { return .end }

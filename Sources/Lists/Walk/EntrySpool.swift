@@ -49,9 +49,7 @@ final class EntrySpool {
   }
 
   /// Writes buffered data; must be called before reading.
-  func finish() throws(InputError) {
-    for tape in tapes { try tape?.file.flush() }
-  }
+  func finish() throws(InputError) { for tape in tapes { try tape?.file.flush() } }
 
   /// Nil if the priority has no rows.
   func tape(of priority: LoadPriority) -> Tape? { tapes[Int(priority.rawValue)] }
@@ -95,7 +93,6 @@ final class SpoolFile {
 
   deinit { buffer.deallocate() }
 
-  /// Creates a file in that folder.
   convenience init(in directory: String) throws(InputError) {
     do throws(UnnamedFileError) {
       self.init(try UnnamedFile(in: directory))

@@ -82,9 +82,7 @@ final class ListOpener {
     self.time = time
   }
 
-  deinit {
-    for fetch in fetches.values { fetch.cancel() }
-  }
+  deinit { for fetch in fetches.values { fetch.cancel() } }
 
   func isStandardInput(_ input: InputDescriptor) -> Bool { input.descriptor == standardInput }
 
@@ -157,7 +155,5 @@ final class ListOpener {
     return counter
   }
 
-  func cancelFetches(of files: [Int]) {
-    for file in files { fetches.removeValue(forKey: file)?.cancel() }
-  }
+  func cancelFetches(of files: [Int]) { for file in files { fetches.removeValue(forKey: file)?.cancel() } }
 }

@@ -228,9 +228,7 @@ final class OpenList {
   }
 
   /// Reads what precedes the first row; returns false if it would block.
-  func readHeader() throws(ListError) -> Bool {
-    try InputError.naming(name) { () throws(InputError) in try rows.readHeader() }
-  }
+  func readHeader() throws(ListError) -> Bool { try InputError.naming(name) { () throws(InputError) in try rows.readHeader() } }
 
   /// Records that there are no rows because of `error`.
   func fail(_ error: ListError) {

@@ -342,9 +342,7 @@ extension ListWalk {
     if let warning = lostPages.add(error) { warnings.append(warning) }
   }
 
-  private func lose(_ error: ListError) {
-    if let warning = lost.add(error) { warnings.append(warning) }
-  }
+  private func lose(_ error: ListError) { if let warning = lost.add(error) { warnings.append(warning) } }
 
   /// As ``lose(_:)``, but without a warning of the first, which is thrown at the end.
   private func loseListed(_ error: ListError) {

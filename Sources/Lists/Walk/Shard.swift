@@ -38,8 +38,6 @@ package struct Shard: Sendable, Hashable {
   /// The key of entries.
   package let rule: Rule
 
-  /// Creates one of `count` shards.
-  ///
   /// Traps if `index` isn't in `1...count`, or `count` exceeds ``maximumCount``.
   package init(index: Int, count: Int, by rule: Rule) {
     trap(unless: (1...Self.maximumCount).contains(count) && (1...count).contains(index), "no shard is \(index) of \(count)")

@@ -45,7 +45,6 @@ package final class ShardDivision {
   private var numbers: [UInt64: UInt32] = [:]
   package private(set) var list = ListFingerprint()
 
-  /// Creates a division whose spool is in that folder.
   package init(by rule: Shard.Rule, spoolDirectory: String) throws(ListError) {
     self.rule = rule
     do throws(UnnamedFileError) {

@@ -56,9 +56,7 @@ final class SitemapContent: XMLListContent {
     }
   }
 
-  func end(depth: Int) {
-    if depth == entryDepth, entry != nil { endEntry() }
-  }
+  func end(depth: Int) { if depth == entryDepth, entry != nil { endEntry() } }
 
   private func endLocation(_ kind: XMLLocations.Kind, line: UInt64) {
     let readsPages = rules.list.readsPages

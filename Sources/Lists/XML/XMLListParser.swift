@@ -197,9 +197,7 @@ final class XMLListParser {
     XML_StopParser(expat, XML_Bool(XML_FALSE))
   }
 
-  private func text(_ text: UnsafeRawBufferPointer) {
-    if let field, field.depth == depth { locations.appendText(text) }
-  }
+  private func text(_ text: UnsafeRawBufferPointer) { if let field, field.depth == depth { locations.appendText(text) } }
 
   private func end() {
     namespaces.end()
@@ -290,9 +288,7 @@ struct XMLEncoding {
   private(set) var converter: TextConverter?
 
   /// Whether the first bytes of a text determine its encoding.
-  static func isDetermined(by opening: [UInt8]) -> Bool {
-    opening.count >= openingBytes || opening.contains(UInt8(ascii: ">"))
-  }
+  static func isDetermined(by opening: [UInt8]) -> Bool { opening.count >= openingBytes || opening.contains(UInt8(ascii: ">")) }
 
   init(of opening: [UInt8]) {
     let name = Self.declaredName(in: opening)

@@ -44,9 +44,7 @@ final class XMLListReader: RowReader {
 
   var remarks: ReadingRemarks { parser.locations.remarks }
 
-  func checkEnd() throws(InputError) {
-    if let failure = parser.failure { throw failure }
-  }
+  func checkEnd() throws(InputError) { if let failure = parser.failure { throw failure } }
 
   func next() -> RowStep {
     var consumed = buffer.offset

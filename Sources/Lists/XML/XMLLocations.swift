@@ -72,9 +72,7 @@ final class XMLLocations {
   var isEntryEmpty: Bool { held.isEmpty }
 
   /// Drops the page of an entry that names its images.
-  func dropPageBesideImages() {
-    if held.contains(where: { $0.kind == .image }) { held.removeAll { $0.kind == .page } }
-  }
+  func dropPageBesideImages() { if held.contains(where: { $0.kind == .image }) { held.removeAll { $0.kind == .page } } }
 
   /// Ends the entry, whose locations are then returned.
   func endEntry(priority: StaticString? = nil, note: EntryNote? = nil) {
