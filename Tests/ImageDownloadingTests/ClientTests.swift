@@ -122,8 +122,7 @@ struct ClientTests {
     let clock = ManualClock()
     let origin = try Origin(["/1": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(time: clock.source)
-    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
-    fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: backoff))
+    fetcher.submit([origin.url("/1")], options: .forTests(retries: 1, backoff: .constant(.seconds(20))))
     try await origin.waitForRequests(1)
     try await origin.waitForInFlight(0)
     fetcher.client.submit([Download(2, origin.url("/2"))])
@@ -131,8 +130,7 @@ struct ClientTests {
     fetcher.client.setPriority(.veryHigh, of: 1)
     try await fetcher.settle()
     #expect(origin.count(of: "/1") == 1)
-    clock.advance(by: .seconds(20))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .seconds(20))
     try await fetcher.recorder.waitForEnd(of: 1)
   }
 

@@ -93,14 +93,8 @@ struct ConnectionTests {
 /// The server that counts as a download's host if the connection goes to another than the URL's.
 struct EdgeHostTests {
   private func options(port: Int) -> DownloadOptions {
-    var connection = DownloadOptions.Connection()
-    connection.connectTo = [DownloadOptions.ConnectTarget(targetHost: "127.0.0.1", targetPort: port)]
-    return DownloadOptions {
-      $0.connection = connection
-      $0.timeout = .seconds(600)
-      $0.stallTimeout = .seconds(600)
-      $0.retries = 0
-    }
+    let connection = DownloadOptions.Connection.with(connectTo: [.init(targetHost: "127.0.0.1", targetPort: port)])
+    return .forTests(connection: connection, timeout: .seconds(600), stallTimeout: .seconds(600))
   }
 
   @Test func `all names that one edge serves are one host`() async throws {
@@ -137,12 +131,10 @@ struct EdgeHostTests {
   }
 
   @Test func `the first rule that matches a URL sets the connection target`() {
-    var connection = DownloadOptions.Connection()
-    connection.connectTo = [
-      DownloadOptions.ConnectTarget(host: "a.example", port: 80, targetHost: "b.example", targetPort: 8080),
-      DownloadOptions.ConnectTarget(host: "a.example", targetHost: "c.example", targetPort: nil),
-      DownloadOptions.ConnectTarget(port: 443, targetHost: nil, targetPort: 8443),
-    ]
+    let connection = DownloadOptions.Connection.with(connectTo: [
+      .init(host: "a.example", port: 80, targetHost: "b.example", targetPort: 8080),
+      .init(host: "a.example", targetHost: "c.example", targetPort: nil), .init(port: 443, targetHost: nil, targetPort: 8443),
+    ])
     let target = { (url: String) in
       Array(url.utf8).withUnsafeBytes { connection.target(for: $0) }.map { String(decoding: $0, as: UTF8.self) }
     }

@@ -96,8 +96,7 @@ import Testing
     fetcher.submit((1...20).map { origin.url("/a\($0)") }, options: .forTests(retryAfterMaximum: .seconds(200)))
     try await fetcher.settle()
     #expect(origin.requests.count == 1)
-    clock.advance(by: .seconds(101))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .seconds(101))
     _ = try await fetcher.recorder.waitForEnds(23)
     #expect(origin.requests.count == 21)
   }

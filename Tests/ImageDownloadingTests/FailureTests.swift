@@ -53,7 +53,8 @@ struct FailureTests {
 
   @Test(
     arguments: [
-      (400, false), (401, false), (403, false), (404, false), (410, false), (451, false), (304, false), (206, false),
+      (302, false), (400, false), (401, false), (403, false), (404, false), (410, false), (451, false), (304, false),
+      (206, false),
       (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (599, true),
     ]
   )
@@ -114,8 +115,7 @@ struct FailureTests {
     let options = DownloadOptions.forTests(stallTimeout: .milliseconds(100))
     fetcher.client.submit([Download(1, origin.url("/a"), options: options, wantsProgress: true)])
     try await fetcher.recorder.waitForEvent { if case .progress(_, 100, 1000) = $0 { true } else { false } }
-    clock.advance(by: .milliseconds(100))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .milliseconds(100))
     let failure = try #require(try await fetcher.recorder.waitForEnds(1)[0].failure)
     #expect(failure.kind == .stalled)
     expectGolden(failure.message)
@@ -222,14 +222,12 @@ struct RetryTests {
     let clock = ManualClock()
     let origin = try Origin(["/a": .sequence([.status(500), .body([1])])], fallback: .body([2]))
     let fetcher = try Fetcher(concurrency: 1, time: clock.source)
-    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
-    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: backoff))
+    fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests(retries: 1, backoff: .constant(.seconds(20))))
     try await fetcher.recorder.waitForEnd(of: 2)
     try await fetcher.settle()
     #expect(origin.count(of: "/a") == 1)
     #expect(fetcher.downloader.statistics.waiting == 1)
-    clock.advance(by: .seconds(20))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .seconds(20))
     let summary = try await fetcher.recorder.waitForEnd(of: 1).summary
     #expect(summary.attempts == 2 && summary.waitedNanoseconds == 20_000_000_000)
     // The duration excludes waits.
@@ -239,8 +237,7 @@ struct RetryTests {
   @Test func `a waiting retry can be cancelled`() async throws {
     let origin = try Origin(["/a": .status(503)])
     let fetcher = try Fetcher(time: ManualClock().source)
-    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
-    fetcher.submit([origin.url("/a")], options: .forTests(retries: 1, backoff: backoff))
+    fetcher.submit([origin.url("/a")], options: .forTests(retries: 1, backoff: .constant(.seconds(20))))
     try await origin.waitForRequests(1)
     try await origin.waitForInFlight(0)
     fetcher.downloader.cancelAll(includingRunning: true)

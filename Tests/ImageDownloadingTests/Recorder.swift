@@ -139,6 +139,11 @@ struct Fetcher {
     for _ in 1...2 { _ = try await fetch("", id: .max) }
   }
 
+  func advance(_ clock: ManualClock, by duration: Duration) {
+    clock.advance(by: duration)
+    client.capacityChanged()
+  }
+
   /// Shuts the downloader down by the call that blocks, which an async test can't name.
   func shutDown() { downloader.shutDown() }
 
@@ -275,6 +280,10 @@ extension DownloadOptions {
   }
 }
 
+extension Backoff {
+  static func constant(_ wait: Duration) -> Backoff { Backoff(initial: wait, maximum: wait) }
+}
+
 extension Decryptor {
   /// Inverts all bits.
   static let not = Decryptor(name: "not") { $0.map { ~$0 } }
@@ -359,8 +368,7 @@ struct ManualRun {
 
   /// Advances the clock, and waits for all that follows.
   func advance(by duration: Duration, stalling: Int = 0) async throws {
-    clock.advance(by: duration)
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: duration)
     try await settle(stalling: stalling)
   }
 

@@ -89,11 +89,6 @@ struct RedirectTests {
     #expect(failure.kind == .redirects && !failure.isTransient)
   }
 
-  @Test func `a redirect without Location fails as http-status`() async throws {
-    let origin = try Origin(["/1": .status(302)])
-    #expect(try await Fetcher().fetch(origin.url("/1")).failure?.kind == .httpStatus)
-  }
-
   @Test func `headers and credentials are sent only to their own origin, even on the way back`() async throws {
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     origin.set("/a", .redirect(to: origin.url("/b", host: 1)))

@@ -233,8 +233,7 @@ struct ResumeTests {
     try await fetcher.settle()
     fetcher.client.submit([download(2)])
     try await fetcher.settle()
-    clock.advance(by: .seconds(20))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .seconds(20))
     for id: UInt64 in [1, 2] {
       try await fetcher.recorder.waitForEnd(of: id)
       let end = try #require(fetcher.recorder.ends.first { $0.id == id })

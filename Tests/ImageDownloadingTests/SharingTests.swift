@@ -166,8 +166,7 @@ struct SharingTests {
     try await fetcher.recorder.waitForEvent { if case .chunk = $0 { true } else { false } }
     fetcher.client.submit([Download(2, origin.url("/a"), options: options)])
     try await fetcher.settle()
-    clock.advance(by: .seconds(2))
-    fetcher.client.capacityChanged()
+    fetcher.advance(clock, by: .seconds(2))
     let ends = try await fetcher.recorder.waitForEnds(4).filter { $0.id != .max }
     #expect(ends.map(\.id) == [1, 2])
     #expect(ends.allSatisfy { $0.image?.wasStreamed == true })

@@ -159,8 +159,7 @@ struct PauseTests {
     let run = try ManualRun(concurrency: 4)
     let headers: HeaderFields = tellsWhen ? ["Retry-After": "10"] : [:]
     let origin = try Origin(fallback: .status(503, headers: headers))
-    let backoff = Backoff(initial: .seconds(10), maximum: .seconds(10))
-    run.fetcher.submit((0..<2000).map { origin.url("/\($0)") }, options: .forTests(retries: 2, backoff: backoff))
+    run.fetcher.submit((0..<2000).map { origin.url("/\($0)") }, options: .forTests(retries: 2, backoff: .constant(.seconds(10))))
     let seconds = try await run.advance(untilEnds: 2000, atMost: 1000)
     #expect((100...150).contains(seconds))
     #expect(origin.requests.count < 100)
@@ -172,8 +171,7 @@ struct PauseTests {
   @Test func `without Retry-After it is a retry whose backoff pauses the host`() async throws {
     let run = try ManualRun(concurrency: 1)
     let origin = try Origin(["/0": .status(503)], fallback: .body([1]))
-    let backoff = Backoff(initial: .seconds(20), maximum: .seconds(20))
-    run.fetcher.submit((0..<3).map { origin.url("/\($0)") }, options: .forTests(retries: 1, backoff: backoff))
+    run.fetcher.submit((0..<3).map { origin.url("/\($0)") }, options: .forTests(retries: 1, backoff: .constant(.seconds(20))))
     try await run.settle()
     try await run.advance(by: .seconds(19))
     #expect(origin.requests.count == 1)
