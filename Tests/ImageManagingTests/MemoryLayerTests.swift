@@ -2,7 +2,7 @@ import Base
 import Foundation
 import ImageCaching
 import ImageCoding
-import ImageManaging
+@testable import ImageManaging
 import Synchronization
 import TestOrigin
 import TestSupport

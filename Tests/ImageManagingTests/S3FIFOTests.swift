@@ -1,5 +1,5 @@
 import Foundation
-import ImageManaging
+@testable import ImageManaging
 import TestSupport
 import Testing
 

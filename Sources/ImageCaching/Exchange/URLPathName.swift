@@ -71,7 +71,9 @@ struct URLPathName {
   }
 
   /// Whether a folder of a URL's path can have that name.
-  static func mayBeFolder(_ name: String) -> Bool { hasPlainBytes(name) && name == folderName(String(name.drop(suffix: "~"))) }
+  static func mayBeFolder(_ name: String) -> Bool {
+    hasPlainBytes(name) && name == folderName(name.hasSuffix("~") ? String(name.dropLast()) : name)
+  }
 
   /// Whether the file of a URL can have that name.
   static func mayBeFile(_ name: String) -> Bool {
@@ -172,11 +174,6 @@ private struct ExportedURL {
     guard let index = text.firstIndex(of: UInt8(ascii: mark)) else { return (text, nil) }
     return (text[..<index], text[(index + 1)...])
   }
-}
-
-extension String {
-  /// The text without that suffix, if it has it.
-  fileprivate func drop(suffix: String) -> Substring { hasSuffix(suffix) ? dropLast(suffix.count) : self[...] }
 }
 
 /// Whether a URL has a user name or password, which records show as `***`.

@@ -223,7 +223,8 @@ enum ControlGroup {
         continue
       }
       guard let path = path(of: group, below: fields[3]) else { continue }
-      return (String(fields[4]) + path).dropSlashes
+      let folder = fields[4] + path
+      return String(folder[..<(folder.lastIndex { $0 != "/" }.map(folder.index(after:)) ?? folder.startIndex)])
     }
     return nil
   }
@@ -234,14 +235,6 @@ enum ControlGroup {
     guard group.hasPrefix(root) else { return nil }
     let rest = group.dropFirst(root.count)
     return rest.isEmpty || rest.hasPrefix("/") ? rest : nil
-  }
-}
-
-extension String {
-  fileprivate var dropSlashes: String {
-    var text = self[...]
-    while text.last == "/" { text = text.dropLast() }
-    return String(text)
   }
 }
 

@@ -15,13 +15,12 @@ struct FlightDelivery {
     var others: [Waiter] = []
     // Before the flights end, so that later requests find the images in memory.
     for final in results { remember(final, final.flight) }
-    let ended = dispatcher.flights.end(results.map(\.number))
-    for (final, ended) in zip(results, ended) {
-      guard let ended else { continue }
+    for (final, waiters) in zip(results, dispatcher.flights.end(results.map(\.number))) {
+      let flight = final.flight
       var isFirst = true
-      for waiter in ended.waiters {
-        let isOfSameRules = waiter.context === ended.flight.context || final.result.holdsForOtherRules
-        guard isClosing || isOfSameRules && !final.isVoid && final.isEnough(for: waiter, of: ended.flight) else {
+      for waiter in waiters {
+        let isOfSameRules = waiter.context === flight.context || final.result.holdsForOtherRules
+        guard isClosing || isOfSameRules && !final.isVoid && final.isEnough(for: waiter) else {
           others.append(waiter)
           continue
         }
@@ -68,7 +67,7 @@ struct FlightDelivery {
 
 extension Committed {
   /// Whether it has all that the list of the request needs; a flight computes a digest only if its first request needs one.
-  fileprivate func isEnough(for waiter: Waiter, of flight: Flight) -> Bool {
+  fileprivate func isEnough(for waiter: Waiter) -> Bool {
     !waiter.entry.needsSHA256 || flight.entry.needsSHA256 || result.failure != nil
   }
 

@@ -81,20 +81,10 @@ final class FlightTable: Sendable {
     state.withLock { state in state.slot(number).map { Array(state.flights[$0].waiters) } ?? [] }
   }
 
-  /// A flight that has ended, with its waiters in the order in which they joined.
-  struct Ended {
-    let flight: Flight
-    let waiters: [Waiter]
-  }
-
-  /// Ends flights; nil for one that had ended before.
-  func end(_ numbers: [UInt64]) -> [Ended?] {
+  /// Ends flights and returns the waiters of each, in the order in which they joined; none for one that had ended before.
+  func end(_ numbers: [UInt64]) -> [[Waiter]] {
     state.withLock { state in
-      numbers.map { number in
-        guard let slot = state.slot(number) else { return nil }
-        let ended = state.flights.remove(slot)
-        return Ended(flight: ended.flight, waiters: Array(ended.waiters))
-      }
+      numbers.map { number in state.slot(number).map { Array(state.flights.remove($0).waiters) } ?? [] }
     }
   }
 

@@ -1,5 +1,5 @@
 package import ImageCaching
-package import ImageCoding
+import ImageCoding
 import ImageDownloading
 package import Base
 
@@ -318,22 +318,15 @@ extension PrefixJudge {
   }
 }
 
-/// Verifies files by their first bytes and their header, for
-/// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``. Further rules of a job are checked
-/// when the job finds the image in its cache.
-package struct ImageFileProbe: Sendable {
-  private let verifier: BodyVerifier
-
-  /// Creates a probe for the formats of `coders`.
-  package init(coders: ImageCoderRegistry = .standard) {
-    verifier = BodyVerifier(coders: coders, rules: VerificationRules(depth: .header, contentType: .ignore))
-  }
-
-  /// Returns the properties in the header of a whole file; throws if it isn't an image of a known format.
-  package func prove(_ bytes: [UInt8]) throws(ImageFailure) -> NewProof {
+extension NewProof {
+  /// The properties in the header of a whole file, for
+  /// ``/ImageCaching/ImageCache/importFlat(_:images:storedAt:maximumBytes:onEntry:probe:)``; throws if it isn't an image of a known
+  /// format. Further rules of a job are checked when the job finds the image in its cache.
+  package init(ofFile bytes: [UInt8]) throws(ImageFailure) {
+    let verifier = BodyVerifier(coders: .standard, rules: VerificationRules(depth: .header, contentType: .ignore))
     let body = try bytes.withRawBytes { bytes throws(ImageFailure) in
       try verifier.verify(bytes, byteCount: bytes.count, contentType: nil)
     }
-    return NewProof(depth: body.verified.proof, image: body.verified.image)
+    self.init(depth: body.verified.proof, image: body.verified.image)
   }
 }

@@ -79,8 +79,7 @@ extension CacheCommand {
 
     private func flatImport(_ folder: FlatFolder, into target: OpenedCache) throws -> ImportResult {
       let images = try ListImages(target.job, for: target.cache)
-      let probe = ImageFileProbe()
-      let result = try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try probe.prove(bytes) }
+      let result = try target.cache.importFlat(folder, images: images, onEntry: report) { bytes in try NewProof(ofFile: bytes) }
       if let failure = images.failure { throw failure }
       images.noteInvalidLines()
       return result
