@@ -52,21 +52,15 @@ extension ImageCache {
     #expect(try cache.blacklistHead("bad")?.kind == kind)
   }
 
-  @Test func `a blacklist entry expires after its TTL, to the millisecond`() throws {
-    let cache = try makeCache(directory, blacklistTTL: .milliseconds(1000), clock: clock)
+  @Test(arguments: [Duration.milliseconds(1000), nil])
+  func `a blacklist entry expires after its TTL, to the millisecond, or never without one`(timeToLive: Duration?) throws {
+    let cache = try makeCache(directory, blacklistTTL: timeToLive, clock: clock)
     try cache.blacklist("bad")
-    clock.advance(by: .milliseconds(999))
+    clock.advance(by: timeToLive.map { $0 - .milliseconds(1) } ?? .seconds(100 * 365 * 86_400))
     #expect(try cache.isBlacklisted("bad"))
+    #expect(try (cache.blacklistHead("bad")?.expiresAt == nil) == (timeToLive == nil))
     clock.advance(by: .milliseconds(1))
-    #expect(try !cache.isBlacklisted("bad"))
-  }
-
-  @Test func `an entry without a TTL never expires`() throws {
-    let cache = try makeCache(directory, blacklistTTL: nil, clock: clock)
-    try cache.blacklist("bad")
-    clock.advance(by: .seconds(100 * 365 * 86_400))
-    #expect(try cache.isBlacklisted("bad"))
-    #expect(try cache.blacklistHead("bad")?.expiresAt == nil)
+    #expect(try cache.isBlacklisted("bad") == (timeToLive == nil))
   }
 
   @Test func `trimming removes expired entries and updates the total`() throws {

@@ -10,8 +10,6 @@ import Testing
   let clock = ManualClock()
   private var target: String { directory.file("out") }
 
-  private func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
-
   private func find(_ url: String) throws -> [UInt8]? {
     try FlatFolder(path: target).file(ofURL: Array(url.utf8), maximumBytes: 1 << 20)?.bytes
   }
@@ -221,13 +219,7 @@ import Testing
     let cache = try makeCache(directory)
     for number in 0..<2 { try cache.put("https://h/\(number).png", png(seed: UInt8(number))) }
     try cache.export(to: target, layout: .urlPath)
-    let files = (0..<2).map { directory.file("out/h/\($0).png") }
-    func inodes() -> [UInt64] {
-      files.map { path in
-        var status = stat()
-        return stat(path, &status) == 0 ? UInt64(status.st_ino) : 0
-      }
-    }
+    func inodes() -> [ino_t?] { (0..<2).map { fileStatus(directory.file("out/h/\($0).png"))?.st_ino } }
     let before = inodes()
     // The second file's bytes differ, but not its length.
     var changed = png(seed: 1)
@@ -366,7 +358,7 @@ import Testing
 
 @Suite struct URLPathNameTests {
   private func path(_ url: String) -> String {
-    let digits = Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? ""
+    let digits = digits(url)
     return Array(url.utf8).withUnsafeBytes { URLPathName(url: $0, digits: digits).path }.replacing(digits, with: "#")
   }
 
@@ -419,7 +411,7 @@ import Testing
     var folders: Set<String> = []
     for url in urls {
       let bytes = Array(url.utf8)
-      let name = bytes.withUnsafeBytes { URLPathName(url: $0, digits: AppFileName.digits(of: $0) ?? "") }
+      let name = bytes.withUnsafeBytes { URLPathName(url: $0, digits: digits(url)) }
       #expect(names[name.path] == nil, "\(url)")
       names[name.path] = bytes
       for count in name.folders.indices { folders.insert(name.folders[...count].joined(separator: "/")) }

@@ -12,7 +12,9 @@ import Testing
     symlink(directory.path, directory.file("link"))
     for path in ["\(directory.path)/", "\(directory.path)/./", directory.file("link")] {
       let same = try openCache(path)
-      #expect(same.folderIdentity == cache.folderIdentity)
+      #expect(same.folderIdentity == cache.folderIdentity && same.environment === cache.environment)
+      try same.put(path, body(10))
+      #expect(try cache.isFresh(path))
     }
     #expect(try makeCache(directory, namespace: "other").folderIdentity != cache.folderIdentity)
   }

@@ -126,8 +126,6 @@ import Testing
     FlatImage(url: Array(url.utf8), identity: Array((identity ?? url).utf8))
   }
 
-  private func name(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
-
   private static let found = ImageProperties(format: .webp, width: 7, height: 8, frames: 9)
 
   private func probe(_ bytes: [UInt8]) throws -> NewProof {
@@ -138,13 +136,13 @@ import Testing
   @Test func `a flat folder's images of the given URLs are imported as the probe verifies them`() throws {
     let cache = try makeCache(directory, maxAge: .seconds(100), clock: clock)
     let written = clock.source.wall().advanced(by: .seconds(-60))
-    directory.write(body(10), to: "flat/\(name("HTTPS://H/1.png"))")
-    directory.setModified("flat/\(name("HTTPS://H/1.png"))", written)
-    directory.write(body(400_000), to: "flat/\(name("https://h/2.png")).png")
-    directory.setModified("flat/\(name("https://h/2.png")).png", written.advanced(by: .seconds(1000)))
-    directory.write([], to: "flat/\(name("https://h/3.png"))")
-    directory.write(body(600_000), to: "flat/\(name("https://h/4.png"))")
-    directory.write(body(1), to: "flat/\(name("https://u@h/5.png"))")
+    directory.write(body(10), to: "flat/\(digits("HTTPS://H/1.png"))")
+    directory.setModified("flat/\(digits("HTTPS://H/1.png"))", written)
+    directory.write(body(400_000), to: "flat/\(digits("https://h/2.png")).png")
+    directory.setModified("flat/\(digits("https://h/2.png")).png", written.advanced(by: .seconds(1000)))
+    directory.write([], to: "flat/\(digits("https://h/3.png"))")
+    directory.write(body(600_000), to: "flat/\(digits("https://h/4.png"))")
+    directory.write(body(1), to: "flat/\(digits("https://u@h/5.png"))")
     let images = [
       image("HTTPS://H/1.png", identity: "https://h/1.png"), image("https://h/2.png"), image("https://h/3.png"),
       image("https://h/4.png"),
@@ -171,8 +169,8 @@ import Testing
   @Test func `in a flat folder the newest image wins too, by file time or by the given time`() throws {
     let cache = try makeCache(directory, clock: clock)
     try cache.put("https://h/1.png", body(10))
-    directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
-    directory.setModified("flat/\(name("https://h/1.png"))", clock.source.wall())
+    directory.write(body(20), to: "flat/\(digits("https://h/1.png"))")
+    directory.setModified("flat/\(digits("https://h/1.png"))", clock.source.wall())
     let folder = try FlatFolder(path: directory.file("flat"))
     let images = [image("https://h/1.png")]
     var probed = 0
@@ -188,7 +186,7 @@ import Testing
 
   @Test func `an older imported image doesn't replace one that another process stores meanwhile`() throws {
     let cache = try makeCache(directory, clock: clock)
-    directory.write(body(20), to: "flat/\(name("https://h/1.png"))")
+    directory.write(body(20), to: "flat/\(digits("https://h/1.png"))")
     let folder = try FlatFolder(path: directory.file("flat"))
     let before = clock.source.wall().advanced(by: .seconds(-1))
     let result = try cache.importFlat(folder, images: [image("https://h/1.png")], storedAt: before) { bytes in

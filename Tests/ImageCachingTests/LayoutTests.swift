@@ -23,11 +23,9 @@ import Testing
       contentTypeMatch: .generic,
       status: 200,
       isBlob: true,
-      hasVary: false,
       revision: 11,
       blobFolder: 12,
-      storedFreshness: StoredFreshness(),
-      lifetimeMilliseconds: nil
+      storedFreshness: StoredFreshness()
     )
     let identity = Array("https://a/1.png x".utf8)
     var fields = EntryFields(

@@ -113,7 +113,7 @@ final class TemporaryMount {
     let cache = try openCache(directory.file("cache"))
     for name in ["readable", "secret"] { try cache.put("https://h/\(name)", body(10)) }
     _ = try cache.export(to: directory.file("flat"), layout: .sdwebimage(withExtension: false))
-    let secret = try #require(Array("https://h/secret".utf8).withUnsafeBytes { AppFileName.digits(of: $0) })
+    let secret = digits("https://h/secret")
     chmod(directory.file("flat/\(secret)"), 0o600)
     await #expect(processExitsWith: .success) { [path = directory.file("flat") as String, secret = secret as String] in
       #expect(seteuid(65_534) == 0)

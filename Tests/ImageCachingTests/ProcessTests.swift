@@ -230,13 +230,4 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
       try await group.waitForAll()
     }
   }
-
-  @Test func `two paths to one folder share the open cache`() throws {
-    let cache = try openCache(directory.path)
-    symlink(directory.path, directory.file("link"))
-    let other = try openCache(directory.file("link"))
-    try other.put("a", body(10))
-    #expect(try cache.isFresh("a"))
-    #expect(cache.environment === other.environment)
-  }
 }

@@ -62,8 +62,6 @@ import Testing
 @Suite struct ReadOnlyTests {
   let directory = TemporaryDirectory()
 
-  private func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
-
   private func find(_ folder: FlatFolder, _ url: String, maximumBytes: Int = 1000) throws(CacheError) -> [UInt8]? {
     try folder.file(ofURL: Array(url.utf8), maximumBytes: maximumBytes)?.bytes
   }

@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
-import ImageCaching
 import Base
 import TestSupport
+
+@testable import ImageCaching
 
 /// A cache in the test's own folder.
 func makeCache(
@@ -215,6 +216,9 @@ func files(below path: String) -> [String] {
   }
   return found.sorted()
 }
+
+/// The name of a URL's file in a flat folder, without extension.
+func digits(_ url: String) -> String { Array(url.utf8).withUnsafeBytes { AppFileName.digits(of: $0) } ?? "" }
 
 /// The files of large bodies in the default namespace, including arriving ones.
 func blobs(_ directory: TemporaryDirectory) -> [String] { files(below: directory.file("default/blobs")) }

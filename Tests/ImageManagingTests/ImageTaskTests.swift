@@ -97,18 +97,6 @@ import Testing
     #expect(images.count == 50 && images.allSatisfy { $0 == images[0] && $0 != nil })
   }
 
-  @Test func `cancelling a waiting task cancels its load, and others of the image continue`() async throws {
-    let gate = album.origin.holdAll()
-    let (task, other) = (album.manager.load(album.request(1)), album.manager.load(album.request(1)))
-    let caller = Task { try await task.value.source }
-    try await gate.waitForWaiting(1)
-    caller.cancel()
-    await #expect(throws: ImageLoadError.cancelled) { try await caller.value }
-    #expect(task.isFinished)
-    gate.open()
-    #expect(try await other.value.source == .network)
-  }
-
   @Test func `each consumer of a load's events gets them all`() async throws {
     let gate = album.origin.holdAll()
     let task = album.manager.load(album.request(1))
@@ -172,13 +160,15 @@ import Testing
     #expect(try album.cache.totals().entries == 0)
   }
 
-  @Test func `cancelling one of two leaves the other`() async throws {
+  @Test(arguments: [false, true])
+  func `cancelling one of two loads, or the task that waits for it, leaves the other`(isWaiter: Bool) async throws {
     let gate = album.origin.holdAll()
     let (one, other) = (album.manager.load(album.request(1)), album.manager.load(album.request(1)))
+    let waiter = Task { try await one.value.source }
     try await gate.waitForWaiting(1)
-    one.cancel()
+    if isWaiter { waiter.cancel() } else { one.cancel() }
+    await #expect(throws: ImageLoadError.cancelled) { try await waiter.value }
     #expect(one.isFinished && !other.isFinished)
-    await #expect(throws: ImageLoadError.cancelled) { try await one.value }
     gate.open()
     #expect(try await other.value.source == .network)
     #expect(album.asked == ["/1.jpg"])
