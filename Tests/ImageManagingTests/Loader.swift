@@ -69,16 +69,7 @@ final class Loader: LoadReceiver {
   func ask(_ urls: [String], _ context: LoadContext, variants: [UInt16] = [], as waiter: Waiter? = nil) throws {
     var batch = EntryBatch()
     for (index, url) in urls.enumerated() {
-      let offset = batch.bytes.count
-      let parts = try Array(url.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes) }
-      batch.entries.append(
-        BatchEntry(
-          variant: variants.isEmpty ? 0 : variants[index],
-          sequence: Int64(index),
-          parts: parts,
-          requestRange: offset..<batch.bytes.count
-        )
-      )
+      try batch.append(url, variant: variants.isEmpty ? 0 : variants[index], sequence: Int64(index))
     }
     let receiver: any LoadReceiver = waiter ?? self
     try manager.load(batch, context: context, receiver: receiver) { receiver.complete([(batch.entry($0), $1)]) }
@@ -105,6 +96,16 @@ final class Loader: LoadReceiver {
 
   /// Changes bytes in the only large body of the cache.
   func damageBlob() throws { try ImageManagingTests.damageBlob(of: cache) }
+}
+
+extension EntryBatch {
+  /// Adds a request for a URL.
+  mutating func append(_ url: String, line: UInt64 = 0, variant: UInt16 = 0, sequence: Int64 = 0) throws {
+    let offset = bytes.count
+    let parts = try Array(url.utf8).withUnsafeBytes { try URLNormalizer().normalize($0, relativeTo: nil, into: &bytes) }
+    let range = offset..<bytes.count
+    entries.append(BatchEntry(line: line, variant: variant, sequence: sequence, parts: parts, requestRange: range))
+  }
 }
 
 /// Changes bytes in the only large body of a cache.

@@ -27,11 +27,7 @@ import Testing
 
     func read(_ batch: inout EntryBatch, maximum: Int) throws -> PrefetchSourceState {
       for index in next..<min(next + min(perBatch, maximum), urls.count) {
-        let offset = batch.bytes.count
-        let parts = try Array(urls[index].utf8).withUnsafeBytes {
-          try URLNormalizer().normalize($0, relativeTo: nil, into: &batch.bytes)
-        }
-        batch.entries.append(BatchEntry(line: UInt64(index), parts: parts, requestRange: offset..<batch.bytes.count))
+        try batch.append(urls[index], line: UInt64(index))
         next += 1
       }
       return next == urls.count ? .ended : .open
