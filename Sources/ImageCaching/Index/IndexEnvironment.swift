@@ -230,18 +230,23 @@ final class IndexEnvironment: @unchecked Sendable {
     return try useLock.alone(body)
   }
 
-  /// Replaces the index by a compacted copy while no other process or transaction uses it.
-  func compact() throws(CacheError) {
+  /// Replaces the index while no other process or transaction uses it: by a compacted copy, or with `isEmpty` by an empty one.
+  func replaceIndex(isEmpty: Bool = false) throws(CacheError) {
     if isReadOnly { throw .readOnly(path: folder.path) }
     try gate.alone { () throws(CacheError) in
       guard let environment = handle, !isDeleted else { throw .deleted(path: folder.path) }
-      try writeCompactedCopy(of: environment)
+      if !isEmpty { try writeCompactedCopy(of: environment) }
       close()
-      // The lock file counts transactions that the copy doesn't have.
-      try folder.move(Self.compactedName, to: CacheFolder.indexName)
+      if isEmpty {
+        try folder.remove(CacheFolder.indexName)
+      } else {
+        try folder.move(Self.compactedName, to: CacheFolder.indexName)
+      }
+      // The lock file counts transactions that the new index doesn't have.
       try folder.remove(CacheFolder.indexLockName)
-      try folder.synchronize(".")
-      try reopen()
+      if !isEmpty { try folder.synchronize(".") }
+      let opened = try OpenedIndex(folder, access: .readWrite)
+      (handle, tables, index) = (opened.handle, opened.tables, opened.file)
     }
   }
 
@@ -255,25 +260,6 @@ final class IndexEnvironment: @unchecked Sendable {
     if code != MDB_SUCCESS { try folder.remove(Self.compactedName) }
     try checkIndex(code, path: folder.path)
     guard fsync(draft.number) == 0 else { throw folder.writeError(errno) }
-  }
-
-  /// Replaces the index by an empty one, while no other process and no transaction of ours uses it.
-  func replaceIndexByEmpty() throws(CacheError) {
-    if isReadOnly { throw .readOnly(path: folder.path) }
-    try gate.alone { () throws(CacheError) in
-      guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
-      close()
-      try folder.remove(CacheFolder.indexName)
-      try folder.remove(CacheFolder.indexLockName)
-      try reopen()
-    }
-  }
-
-  private func reopen() throws(CacheError) {
-    let opened = try OpenedIndex(folder, access: .readWrite)
-    handle = opened.handle
-    tables = opened.tables
-    index = opened.file
   }
 
   /// Frees disk space of bodies, at least that many bytes if they have them. Returns false if nothing was freed. Bodies in the

@@ -321,7 +321,7 @@ extension ImageCache {
       do throws(CacheError) {
         try environment.write { (transaction) throws(CacheError) in try transaction.clearEntries() }
         _ = try sweepBlobs()
-        try environment.compact()
+        try environment.replaceIndex()
       } catch {
         guard error.isLackOfRoom else { throw error }
         try clearWithoutRoom()
@@ -340,13 +340,13 @@ extension ImageCache {
         return true
       }
     }
-    try environment.replaceIndexByEmpty()
+    try environment.replaceIndex(isEmpty: true)
     try environment.write { (transaction) throws(CacheError) in try transaction.restore(totals, blacklist: blacklist) }
     _ = try sweepBlobs()
   }
 
   /// Compacts the index to reclaim disk space. Throws `inUse` if another process has the cache open.
-  public func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.compact() } }
+  public func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.replaceIndex() } }
 
   private func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
