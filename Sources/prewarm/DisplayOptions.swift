@@ -22,12 +22,8 @@ struct FailureCount: ExpressibleByArgument {
   private init(limit: Int) { self.limit = limit }
 
   init?(argument: String) {
-    if argument == "all" {
-      limit = .max
-    } else {
-      guard let count = Int(argument), count >= 0 else { return nil }
-      limit = count
-    }
+    guard let count = argument == "all" ? .max : Int(argument), count >= 0 else { return nil }
+    limit = count
   }
 
   var defaultValueDescription: String { "\(limit)" }

@@ -66,10 +66,6 @@ func writeToStandardOutput(_ text: String) -> Bool { writeAll(Array(text.utf8), 
 /// Writes to standard error and ignores failures: there is no other place to report them.
 func writeToStandardError(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
 
-func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-  bytes.withUnsafeBytes { Base.writeAll($0, to: descriptor) }
-}
-
 /// The target of an option that writes a file.
 enum LocalTarget {
   /// Throws status 3 for a URL: prewarm writes files only.

@@ -13,34 +13,19 @@ package struct ByteView {
     offset >= 0 && offset < bytes.count ? bytes[offset] : nil
   }
 
-  /// Two bytes, most significant first.
-  package func bigEndian16(at offset: Int) -> Int? {
-    guard has(2, at: offset) else { return nil }
-    return Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+  private func number<Number: FixedWidthInteger>(at offset: Int) -> Number? {
+    has(MemoryLayout<Number>.size, at: offset) ? bytes.loadUnaligned(fromByteOffset: offset, as: Number.self) : nil
   }
 
-  /// Four bytes, most significant first.
-  package func bigEndian32(at offset: Int) -> Int? {
-    guard has(4, at: offset) else { return nil }
-    return Int(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-  }
-
-  /// Two bytes, least significant first.
-  package func littleEndian16(at offset: Int) -> Int? {
-    guard has(2, at: offset) else { return nil }
-    return Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt16.self)))
-  }
+  package func bigEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(bigEndian: $0)) } }
+  package func bigEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(bigEndian: $0)) } }
+  package func littleEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(littleEndian: $0)) } }
+  package func littleEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(littleEndian: $0)) } }
 
   /// Three bytes, least significant first.
   package func littleEndian24(at offset: Int) -> Int? {
     guard let low = littleEndian16(at: offset), let high = byte(at: offset + 2) else { return nil }
     return low | Int(high) << 16
-  }
-
-  /// Four bytes, least significant first.
-  package func littleEndian32(at offset: Int) -> Int? {
-    guard has(4, at: offset) else { return nil }
-    return Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
   }
 
   /// Whether the bytes at `offset` equal `signature`.

@@ -51,6 +51,8 @@ package func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> 
   return true
 }
 
+package func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool { bytes.withUnsafeBytes { writeAll($0, to: descriptor) } }
+
 /// Reads up to `limit` bytes from the descriptor's position; nil if it fails, with the error in `errno`.
 package func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
   var failed = false
@@ -121,7 +123,7 @@ package final class UnnamedFile: Sendable {
   }
 
   package func append(_ bytes: [UInt8]) throws(UnnamedFileError) {
-    guard bytes.withUnsafeBytes({ writeAll($0, to: descriptor) }) else { throw UnnamedFileError() }
+    guard writeAll(bytes, to: descriptor) else { throw UnnamedFileError() }
   }
 }
 

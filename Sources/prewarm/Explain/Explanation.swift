@@ -50,13 +50,16 @@ struct ExplainedWay {
     let record: EntryRecord
     /// The path of its body; nil if the body is in the index.
     let file: String?
-    let isExpired: Bool
     /// When the job requests it again although it is fresh, because of `cache.min-fresh`; nil if it doesn't.
     let isDueFrom: Timestamp?
+
+    var isExpired: Bool { record.expiresAt.map { $0 <= TimeSource.system.wall() } ?? false }
     /// The names of the request headers that the response varies by.
-    let vary: [String]
+    var vary: [String] {
+      String(decoding: record.vary, as: UTF8.self).split(separator: "\n").map { String($0.prefix { $0 != ":" }) }
+    }
     /// The transform that made it; nil for the original.
-    let transform: String?
+    var transform: String? { record.transformKey.map { String(decoding: $0, as: UTF8.self) } }
   }
 
   let variant: RequestVariant
@@ -69,9 +72,7 @@ struct ExplainedWay {
   let expectation: Expectation
   let curl: String
 
-  /// Looks the URL up in `cache`; nil if there is no cache.
-  ///
-  /// - Parameter transformed: cached transformed images, by the identity of their original.
+  /// Looks the URL up in `cache`, if there is one; `transformed` has cached transformed images, by the identity of their original.
   init(
     _ way: EntryRequest,
     _ expectation: Expectation,
@@ -91,17 +92,10 @@ struct ExplainedWay {
     }
     let original = try cache.entry(identity: way.identity)
     blacklisted = try cache.blacklistEntry(identity: way.identity)
-    let now = TimeSource.system.wall()
     let minFresh = cache.configuration.minFresh
     stored = ((original.map { [$0] } ?? []) + transformed[way.identity, default: []]).map { record in
-      Stored(
-        record: record,
-        file: cache.bodyPath(of: record),
-        isExpired: record.expiresAt.map { $0 <= now } ?? false,
-        isDueFrom: minFresh > .zero ? record.expiresAt.map { $0.advanced(by: .zero - minFresh) } : nil,
-        vary: String(decoding: record.vary, as: UTF8.self).split(separator: "\n").map { String($0.prefix { $0 != ":" }) },
-        transform: record.transformKey.map { String(decoding: $0, as: UTF8.self) }
-      )
+      let due = minFresh > .zero ? record.expiresAt.map { $0.advanced(by: .zero - minFresh) } : nil
+      return Stored(record: record, file: cache.bodyPath(of: record), isDueFrom: due)
     }
   }
 }
