@@ -6,22 +6,15 @@ import Testing
 /// The output of `prewarm cache stats --json`.
 struct CacheStatistics: Decodable {
   let directory: String
-  let entries: Int
-  let bodyBytes: Int
-  let diskBytes: Int
-  let blacklistEntries: Int
+  let entries, bodyBytes, diskBytes, blacklistEntries: Int
 }
 
 /// A row of `prewarm cache list --json`.
 struct ListedEntry: Decodable {
-  let url: String
-  let bytes: Int
-  let format: String?
-  let width: Int?
-  let height: Int?
-  let proof: String
-  let status: Int
-  let contentType: String?
+  let url, proof: String
+  let bytes, status: Int
+  let format, contentType: String?
+  let width, height: Int?
 
   /// Whether the body has its own file.
   var isBlob: Bool { bytes > 256 << 10 }

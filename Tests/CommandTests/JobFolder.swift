@@ -117,25 +117,11 @@ struct Run {
   let rows: [Row]
 
   struct Row: Decodable {
-    let url: String
-    let manifest: String
-    let line: Int?
-    let priority: String
-    let outcome: String
-    let kind: String?
-    let status: Int?
-    let attempts: Int?
+    let url, manifest, priority, outcome: String
+    let kind, message, format, transformedFormat: String?
+    let line, status, attempts, width, height, bytes, storedBytes, transformedWidth, transformedHeight: Int?
     let shared: Bool?
-    let message: String?
     let warnings: [String]?
-    let format: String?
-    let width: Int?
-    let height: Int?
-    let bytes: Int?
-    let storedBytes: Int?
-    let transformedFormat: String?
-    let transformedWidth: Int?
-    let transformedHeight: Int?
   }
 
   init(_ result: Command.Result, _ folder: TemporaryDirectory) throws {

@@ -168,16 +168,9 @@ extension DiskModel.Change {
 
 /// One operation of a command on its files, as recorded by `recorder.c`.
 struct RecordedStep: Sendable {
-  enum Kind: UInt8, Sendable {
-    case write = 0x77  // w
-    case syncedWrite = 0x57  // W
-    case sync = 0x73  // s
-    case truncate = 0x74  // t
-    case rename = 0x72  // r
-    case link = 0x6c  // l
-    case unlink = 0x75  // u
-    case folder = 0x64  // d
-    case create = 0x63  // c
+  enum Kind: Character, Sendable {
+    case write = "w", syncedWrite = "W", sync = "s", truncate = "t", rename = "r", link = "l", unlink = "u", folder = "d",
+      create = "c"
   }
 
   let kind: Kind
@@ -197,7 +190,9 @@ struct RecordedStep: Sendable {
       return record[position..<position + width].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
     while position < record.count {
-      guard let kind = Kind(rawValue: record[position]) else { fatalError("the record is broken at byte \(position)") }
+      guard let kind = Kind(rawValue: Character(UnicodeScalar(record[position]))) else {
+        fatalError("the record is broken at byte \(position)")
+      }
       position += 1
       let lengths = [number(4), number(4), number(4)]
       let offset = number(8)

@@ -9,8 +9,7 @@ import Testing
 
   private struct CommandHelp: Decodable {
     let commandName: String
-    let abstract: String?
-    let discussion: String?
+    let abstract, discussion: String?
     let subcommands: [CommandHelp]?
     let arguments: [ArgumentHelp]?
 
@@ -27,10 +26,8 @@ import Testing
   }
 
   private struct ArgumentHelp: Decodable {
-    let abstract: String?
-    let sectionTitle: String?
+    let abstract, sectionTitle, valueName: String?
     let shouldDisplay: Bool
-    let valueName: String?
   }
 
   private let commands: [(path: [String], help: CommandHelp)]

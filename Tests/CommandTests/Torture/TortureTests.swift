@@ -154,28 +154,8 @@ struct Fault: Hashable, CustomStringConvertible {
 extension Fault {
   /// The calls to fail, each with possible errors (their pages in section 2 of the manual).
   static let errors: [(call: String, errors: [String])] = [
-    ("openat", ["EMFILE", "EIO", "ENOSPC"]),
-    ("read", ["EIO"]),
-    ("pread64", ["EIO"]),
-    ("write", ["ENOSPC", "EIO"]),
-    ("pwrite64", ["ENOSPC", "EIO"]),
-    ("pwritev", ["ENOSPC", "EIO"]),
-    ("fdatasync", ["EIO", "ENOSPC"]),
-    ("fsync", ["EIO", "ENOSPC"]),
-    ("ftruncate", ["EIO", "ENOSPC"]),
-    ("renameat", ["EIO", "ENOSPC"]),
-    ("rename", ["EIO", "ENOSPC"]),
-    ("linkat", ["EIO", "ENOSPC"]),
-    ("unlinkat", ["EIO"]),
-    ("mkdirat", ["EIO", "ENOSPC"]),
-    ("mmap", ["ENOMEM"]),
-    ("socket", ["EMFILE", "ENOMEM"]),
-    ("connect", ["ENOMEM"]),
-    ("sendto", ["ENOMEM"]),
-    ("recvfrom", ["ENOMEM"]),
-    ("epoll_create1", ["EMFILE", "ENOMEM"]),
-    ("epoll_ctl", ["ENOSPC", "ENOMEM"]),
-    ("eventfd2", ["EMFILE", "ENOMEM"]),
-    ("clone3", ["EAGAIN", "ENOMEM"]),
-  ]
+    ("openat", "EMFILE EIO ENOSPC"), ("read pread64 unlinkat", "EIO"), ("write pwrite64 pwritev", "ENOSPC EIO"),
+    ("fdatasync fsync ftruncate renameat rename linkat mkdirat", "EIO ENOSPC"), ("mmap connect sendto recvfrom", "ENOMEM"),
+    ("socket epoll_create1 eventfd2", "EMFILE ENOMEM"), ("epoll_ctl", "ENOSPC ENOMEM"), ("clone3", "EAGAIN ENOMEM"),
+  ].flatMap { calls, errors in JobFolder.words(calls).map { ($0, JobFolder.words(errors)) } }
 }
