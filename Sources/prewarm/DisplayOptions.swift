@@ -105,14 +105,12 @@ struct Display {
   /// The options of reports for this terminal and environment; `order` is that of text reports.
   func reportOptions(_ text: TextOptions, _ order: TextReport.Order = .verdictFirst) -> ReportOptions {
     var options = ReportOptions()
-    options.terminal = TextReport(
-      width: pageWidth(of: STDOUT_FILENO),
-      isCut: isatty(STDOUT_FILENO) == 1,
-      hasColor: usesColor(on: STDOUT_FILENO),
-      order: order,
-      detail: isQuiet ? .failures : isVerbose ? .all : .normal,
-      failureLimit: text.failures.limit
-    )
+    options.terminal.width = pageWidth(of: STDOUT_FILENO)
+    options.terminal.isCut = isatty(STDOUT_FILENO) == 1
+    options.terminal.hasColor = usesColor(on: STDOUT_FILENO)
+    options.terminal.order = order
+    options.terminal.detail = isQuiet ? .failures : isVerbose ? .all : .normal
+    options.terminal.failureLimit = text.failures.limit
     // GitHub Actions and GitLab set these for each job (see their lists of default and predefined variables).
     options.stepSummaryPath = variable("GITHUB_STEP_SUMMARY")
     options.workspace = variable("GITHUB_WORKSPACE") ?? variable("CI_PROJECT_DIR") ?? currentFolder()

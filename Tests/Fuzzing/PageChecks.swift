@@ -229,7 +229,7 @@ struct ReportChecks {
   /// A report as JSON; it is rendered as text too.
   static func json(_ report: FinishedReport) -> String {
     var output = OutputBuffer()
-    TextReport().write(report, to: &output)
+    ReportOptions().terminal.write(report, to: &output)
     output.removeAll()
     JSONReport().write(report, to: &output)
     return output.text

@@ -127,8 +127,6 @@ public struct ReportReadingError: Error, Sendable, Hashable, CustomStringConvert
   /// The cause, as it follows the name: `is empty`.
   public var message: String
 
-  public init(path: String, line: UInt64? = nil, message: String) { (self.path, self.line, self.message) = (path, line, message) }
-
   public var description: String {
     let place = path == "-" ? "standard input" : maskingCredentials(path)
     return line.map { "\(place):\($0): \(message)" } ?? "\(place) \(message)"

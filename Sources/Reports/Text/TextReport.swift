@@ -26,26 +26,14 @@ public struct TextReport: ReportForm {
   public static let defaultWidth = 80
   public static let defaultFailureLimit = 20
 
-  public var width: Int
+  public var width = defaultWidth
   /// Whether wider texts are cut, as on a terminal; pipes and files get complete texts.
-  public var isCut: Bool
+  public var isCut = false
   /// Whether ANSI colours emphasise the words; no by default.
-  public var hasColor: Bool
-  public var order: Order
-  public var detail: Detail
-  public var failureLimit: Int
-
-  public init(
-    width: Int = defaultWidth,
-    isCut: Bool = false,
-    hasColor: Bool = false,
-    order: Order = .verdictFirst,
-    detail: Detail = .normal,
-    failureLimit: Int = defaultFailureLimit
-  ) {
-    (self.width, self.isCut, self.hasColor, self.order, self.detail) = (width, isCut, hasColor, order, detail)
-    self.failureLimit = failureLimit
-  }
+  public var hasColor = false
+  public var order = Order.verdictFirst
+  public var detail = Detail.normal
+  public var failureLimit = defaultFailureLimit
 
   /// The same report for a file: 80 columns, uncut, without colours.
   var forFile: TextReport { TextReport(order: order, detail: detail == .all ? .all : .normal, failureLimit: failureLimit) }
