@@ -11,7 +11,7 @@ import Testing
     try ReportFormat.csv.text(at: folder.file("report.csv")) { journals in
       let run = makeRun(journals: journals)
       record(run)
-      return run.finish(makeEnd(after: .seconds(1)))
+      return run.finish(makeEnd())
     }
   }
 
@@ -108,7 +108,7 @@ import Testing
     run.record(EntryResult(.hitDisk), count: 5000)
     try run.flushJournals()
     #expect(folder.read("late.csv") == nil)
-    try writer.finish(run.finish(makeEnd(after: .seconds(1)) { $0.interruption = .interrupt }))
+    try writer.finish(run.finish(makeEnd { $0.interruption = .interrupt }))
     #expect(folder.read("late.csv")?.count { $0 == UInt8(ascii: "\n") } == 5001)
   }
 
@@ -118,6 +118,6 @@ import Testing
     let expected = ReportError(.write, path: "/dev/full", code: ENOSPC)
     #expect(throws: expected) { try run.flushJournals() }
     run.record(EntryResult(.hitDisk), count: 5000)
-    #expect(throws: expected) { try writer.finish(run.finish(makeEnd(after: .seconds(1)))) }
+    #expect(throws: expected) { try writer.finish(run.finish(makeEnd())) }
   }
 }

@@ -26,7 +26,7 @@ import Testing
     let run = makeRun(manifests: ["urls.txt"], variants: [webp], startedAt: nil)
     let failure = ImageFailure(.httpStatus, status: 404, message: "the server answered 404 Not Found")
     for line in 1...12 { run.record(.failed(failure), url: "https://img.example.com/\(line).jpg", line: UInt64(line)) }
-    var report = run.finish(makeEnd(after: .seconds(1)))
+    var report = run.finish(makeEnd())
     report.requests = [
       ReportedRequest(variant: webp, curl: CurlCommand(options: ["-H", "Accept: image/webp"])),
       ReportedRequest(curl: CurlCommand(options: ["--location"])),
@@ -44,7 +44,7 @@ import Testing
     let run = makeRun()
     for line in 1...10_005 { run.record(.failed(ImageFailure(.reset, message: "cut")), url: "https://img.example.com/a/\(line)") }
     for line in 1...12 { run.record(.failed(ImageFailure(.empty, message: "empty")), url: "https://img.example.com/b/\(line)") }
-    let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1))))
+    let text = TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd()))
     let urls = text.split(separator: "\n").filter { $0.contains("    https://") }
     #expect(urls.count { $0.contains("/a/") } == 10_000 && urls.count { $0.contains("/b/") } == 10)
     #expect(text.contains("  … 7 more"))

@@ -85,7 +85,7 @@ import Testing
     var failOn = FailOn()
     failOn.failures = .never
     rules(&failOn)
-    return run.finish(makeEnd(after: .seconds(1)), failOn: failOn)
+    return run.finish(makeEnd(), failOn: failOn)
   }
 
   @Test(
@@ -116,7 +116,7 @@ import Testing
     run.record(.failed(ImageFailure(.empty, message: "the body is empty")), count: 101)
     var rules = FailOn()
     rules.failures = .fraction(0.01)
-    let report = run.finish(makeEnd(after: .seconds(1)), failOn: rules)
+    let report = run.finish(makeEnd(), failOn: rules)
     expectGolden(report.verdict.reasons.joined(separator: "\n"))
   }
 
@@ -141,7 +141,7 @@ import Testing
     run.record(EntryResult(.hitDisk), count: 3)
     var rules = FailOn()
     rules.latency = [.p50: .milliseconds(1), .max: .milliseconds(1)]
-    #expect(run.finish(makeEnd(after: .seconds(1)), failOn: rules).verdict.reasons.isEmpty)
+    #expect(run.finish(makeEnd(), failOn: rules).verdict.reasons.isEmpty)
   }
 
   @Test func `known failures break no rule but their own`() {

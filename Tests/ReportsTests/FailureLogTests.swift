@@ -10,7 +10,7 @@ import Testing
     let details = EntryResult.Details(failure: failure, finalURL: "https://img.example.com/login")
     run.record(EntryResult(.failed, details: details))
     run.record(EntryResult(.failed, failure: failure))
-    let messages = run.finish(makeEnd(after: .seconds(1))).failureGroups.flatMap(\.examples).map(\.failure?.message)
+    let messages = run.finish(makeEnd()).failureGroups.flatMap(\.examples).map(\.failure?.message)
     #expect(Set(messages) == ["the body is HTML, after a redirect to https://img.example.com/login", "the body is HTML"])
   }
 
@@ -22,7 +22,7 @@ import Testing
     }
     let short = ImageFailure(.dns, message: "there is no such host")
     run.record(.failed(short), count: 12)
-    let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
+    let groups = run.finish(makeEnd()).failureGroups
     #expect(groups.count == 51 && groups.allSatisfy { $0.failed == 12 && (1...10).contains($0.examples.count) })
     let bytes = groups.flatMap(\.examples).reduce(0) { $0 + $1.url.utf8.count }
     #expect(bytes > FailureLog.exampleBytes && bytes < FailureLog.exampleBytes + 51 * (65 << 10))

@@ -144,7 +144,7 @@ private struct RandomRun {
     for (status, count) in [(RemoteCacheStatus.hit, 3), (.miss, 1), (.unknown, 6)] {
       record(status, host: "img.example.com", count: count)
     }
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     let text = TextReport().text(report)
     #expect(text.contains("75.0 %  3 of 4 hit, 6 unknown") && text.contains("–  5 unknown") && !text.contains("0.0 %"))
     let html = HTMLReport().text(report)
@@ -164,7 +164,7 @@ private struct RandomRun {
     func report(_ journals: [any ReportJournal]) -> FinishedReport {
       let run = RunReport(version: "", job: job, words: .job, manifests: ["a"], startedAt: nil, journals: journals)
       run.record(.failed(ImageFailure(.dns, message: "no")))
-      return run.finish(makeEnd(after: .seconds(1)))
+      return run.finish(makeEnd())
     }
     for format in ReportFormat.allCases where ![.jsonl, .csv, .prometheus].contains(format) {
       let text = String(decoding: try format.text(at: folder.file("out.\(format)"), report), as: UTF8.self)

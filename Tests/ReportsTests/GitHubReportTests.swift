@@ -107,8 +107,8 @@ struct ReadCommand: Equatable {
   }
 
   @Test func `a good run prints nothing, and one that broke off prints the reason`() throws {
-    #expect(try commands(makeRun().finish(makeEnd(after: .seconds(1)))).isEmpty)
-    let broken = try commands(makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "a.gz broke off" }))
+    #expect(try commands(makeRun().finish(makeEnd())).isEmpty)
+    let broken = try commands(makeRun().finish(makeEnd { $0.breakage = "a.gz broke off" }))
     #expect(broken.map(\.name) == ["error"])
     #expect(broken[0].message.contains("a.gz broke off"))
   }
@@ -124,7 +124,7 @@ struct ReadCommand: Equatable {
     let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), words: .job, startedAt: nil)
     run.addManifest("a.txt", file: file)
     run.record(.failed(ImageFailure(.reset, message: "")), line: 0)
-    let commands = try commands(run.finish(makeEnd(after: .seconds(1))), workspace: workspace)
+    let commands = try commands(run.finish(makeEnd()), workspace: workspace)
     #expect(commands[1].properties["file"] == expected)
     #expect(commands[1].properties["line"] == nil)
   }
@@ -146,7 +146,7 @@ struct ReadCommand: Equatable {
         let manifest = run.addManifest(text, file: "/w/\(text)")
         run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text, manifest: manifest)
       }
-      var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
+      var report = run.finish(makeEnd { $0.warnings = texts })
       report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }
       let text = GitHubReport(workspace: "/w").text(report)
       #expect(!text.unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
@@ -169,7 +169,7 @@ struct ReadCommand: Equatable {
   @Test func `ten of each kind are listed, then the number of the others`() throws {
     let run = makeRun()
     run.record(.failed(ImageFailure(.reset, message: "cut")), count: 5000)
-    var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = (1...30).map { "warning \($0)" } })
+    var report = run.finish(makeEnd { $0.warnings = (1...30).map { "warning \($0)" } })
     report.failureGroups[0].examples = report.failures
     report.placeholders = Array(repeating: RichRun.placeholder, count: 12)
     let commands = try commands(report)

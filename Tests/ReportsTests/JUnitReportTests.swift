@@ -57,7 +57,7 @@ import Testing
       let run = makeRun(journals: journals)
       let failure = ImageFailure(.notAnImage, message: "the body is HTML")
       run.record(EntryResult(.failed, details: .init(failure: failure, finalURL: "https://img.example.com/login")))
-      return run.finish(makeEnd(after: .seconds(1)))
+      return run.finish(makeEnd())
     }
     let message = try #require(cases(nodes).first?.1.first?.attributes["message"])
     #expect(message == "the body is HTML, after a redirect to https://img.example.com/login")
@@ -144,7 +144,7 @@ import Testing
         run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text, manifest: manifest)
       }
       run.record(.failed(ImageFailure(.reset, message: "")), urlBytes: [0x61, 0xFF, 0x62])
-      return run.finish(makeEnd(after: .seconds(1)) { $0.breakage = texts.joined() })
+      return run.finish(makeEnd { $0.breakage = texts.joined() })
     }
     let cases = cases(nodes)
     #expect(cases.last?.0.attributes["name"] == "a\\xFFb")
@@ -163,7 +163,7 @@ import Testing
     let nodes = try await junit { journals in
       let run = makeRun(journals: journals)
       run.record(.failed(ImageFailure(.reset, message: url)), url: url, count: 2)
-      return run.finish(makeEnd(after: .seconds(1)))
+      return run.finish(makeEnd())
     }
     let names = cases(nodes).compactMap { $0.0.attributes["name"] }
     #expect(names.count == 2 && Set(names).count == 2)

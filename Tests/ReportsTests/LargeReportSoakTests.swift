@@ -31,7 +31,7 @@ import Testing
     // Those that are good are there first, and leave room for those that fail.
     if successes { run.record(EntryResult(.hitDisk), count: 8000) }
     run.record(.failed(ImageFailure(.timeout, message: "no answer in 60 s")), count: 5000)
-    try writer.finish(run.finish(makeEnd(after: .seconds(1))))
+    try writer.finish(run.finish(makeEnd()))
     let bytes = try #require(readFile(path))
     #expect(bytes.count > 850_000 && bytes.count < 910_000)
     try await Readers.checkJUnit(bytes)
@@ -54,7 +54,7 @@ import Testing
     let writer = try JUnitWriter(file: file, listsSuccesses: true, workspace: nil, caseBytesLimit: 90_000)
     let run = makeRun(journals: [writer])
     run.record(EntryResult(.hitDisk), count: 4000)
-    try writer.finish(run.finish(makeEnd(after: .seconds(1))))
+    try writer.finish(run.finish(makeEnd()))
     let nodes = try XMLNodes(try #require(readFile(path)))
     let cut = try #require(nodes.named("skipped").last?.attributes["message"])
     #expect(cut.wholeMatch(of: /[\d,]+ more cases omitted: .*/) != nil, "\(cut)")

@@ -29,7 +29,7 @@ let hostileMarkdown = [
         manifest: index
       )
     }
-    var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = texts })
+    var report = run.finish(makeEnd { $0.warnings = texts })
     report.placeholders = texts.map { Placeholder(host: $0, checksum: Checksum(high: 0, low: 0), urls: 10, firstURL: $0) }
     return report
   }
@@ -93,7 +93,7 @@ let hostileMarkdown = [
       }
     }
     for status in 400..<500 { run.record(.failed(ImageFailure(.httpStatus, status: status, message: long)), url: long) }
-    var report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = Array(repeating: long, count: 500) })
+    var report = run.finish(makeEnd { $0.warnings = Array(repeating: long, count: 500) })
     report.placeholders = Array(
       repeating: Placeholder(host: long, checksum: Checksum(high: 0, low: 0), urls: 1, firstURL: long),
       count: 500
@@ -117,7 +117,7 @@ let hostileMarkdown = [
   }
 
   @Test func `the reason of a broken-off run is shown as code`() async throws {
-    let report = makeRun().finish(makeEnd(after: .seconds(1)) { $0.breakage = "@octocat/a.txt cannot be read" })
+    let report = makeRun().finish(makeEnd { $0.breakage = "@octocat/a.txt cannot be read" })
     let nodes = try await nodes(report)
     #expect(nodes.named("code").contains { $0.text.contains("@octocat/a.txt cannot be read") })
     #expect(!nodes.named("text").contains { $0.text.contains("octocat") })

@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test func `a full device is a typed error with advice`() throws {
-    let report = makeRun().finish(makeEnd(after: .seconds(1)))
+    let report = makeRun().finish(makeEnd())
     let file = try ReportFile(path: "/dev/full")
     let error = #expect(throws: ReportError.self) { try JSONReport().write(report, to: file) }
     #expect(error == ReportError(.write, path: "/dev/full", code: ENOSPC))

@@ -13,7 +13,7 @@ import Testing
       let host = "host\(Int.random(in: 0..<40, using: &random)).example.com"
       run.record(EntryResult(outcome), host: host, manifest: line % 2, line: UInt64(line))
     }
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     #expect(report.totals.urls == 5000)
     #expect(report.manifests.map(\.totals.urls) == [2500, 2500])
     #expect(report.hosts.reduce(0) { $0 + $1.totals.urls } == 5000)
@@ -36,7 +36,7 @@ import Testing
     run.record(hit, line: 5)
     hit.isShared = true
     run.record(hit, line: 6)
-    let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
+    let traffic = run.finish(makeEnd()).traffic
     #expect(run.totals.downloaded == 4)
     #expect(traffic.cachedBytes == 500)
     #expect(traffic.receivedBytes == 1000)
@@ -48,7 +48,7 @@ import Testing
   @Test func `only the first 10,000 failures are kept, and those that fit into 16 MiB`() {
     let run = makeRun()
     run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 10_003)
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     let long = makeRun()
     long.record(
       .failed(ImageFailure(.timeout, message: "")),
@@ -67,7 +67,7 @@ import Testing
     run.record(.failed(ImageFailure(.empty, message: "no bytes"), outcome: .blacklisted))
     run.record(.failed(ImageFailure(.empty, message: "no bytes"), isBlacklisted: true))
     run.record(.failed(ImageFailure(.timeout, message: "no answer")))
-    #expect(run.finish(makeEnd(after: .seconds(1))).failures.map(\.isBlacklisted) == [true, true, false])
+    #expect(run.finish(makeEnd()).failures.map(\.isBlacklisted) == [true, true, false])
   }
 
   @Test func `the first entry to expire sets fresh-until`() {
@@ -86,7 +86,7 @@ import Testing
   @Test func `bytes of revalidated images count as from the cache`() {
     let run = makeRun()
     run.record(EntryResult.make(.revalidated) { ($0.bytes, $0.attempts, $0.durationNanoseconds) = (700, 1, 1_000_000) })
-    let traffic = run.finish(makeEnd(after: .seconds(1))).traffic
+    let traffic = run.finish(makeEnd()).traffic
     #expect((traffic.cachedBytes, traffic.receivedBytes, traffic.storedBytes, traffic.attempts) == (700, 0, 0, 1))
   }
 
@@ -94,7 +94,7 @@ import Testing
     let run = makeRun()
     for host in 0..<HostTally.hostLimit + 7 { run.record(EntryResult(.hitDisk), host: "h\(host).example.com") }
     run.record(EntryResult(.hitDisk), host: "h5.example.com")
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     #expect(report.totals.hitDisk == UInt64(HostTally.hostLimit) + 8)
     #expect(report.hosts.count == 1000)
     #expect(report.hosts[0].host == "h5.example.com")
@@ -107,7 +107,7 @@ import Testing
     for (host, count) in [("b.example.com", 2), ("a.example.com", 2), ("c.example.com", 9), ("", 4)] {
       run.record(EntryResult(.hitDisk), host: host, count: count)
     }
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     #expect(report.hosts.map(\.host) == ["c.example.com", "a.example.com", "b.example.com"])
   }
 
@@ -121,7 +121,7 @@ import Testing
     run.record(.failed(ImageFailure(.empty, status: 200, message: "no bytes")))
     run.record(.failed(ImageFailure(.empty, status: 203, message: "no bytes")))
     run.record(EntryResult(.blacklisted))
-    let groups = run.finish(makeEnd(after: .seconds(1))).failureGroups
+    let groups = run.finish(makeEnd()).failureGroups
     #expect(groups.map(\.title) == ["http-status 404", "empty", "http-status 410", "blacklisted"])
     #expect(groups[0].failed == 3)
     #expect(groups[0].blacklisted == 4)
@@ -132,7 +132,7 @@ import Testing
     let run = makeRun()
     run.record(EntryResult(.downloaded, details: .init(warnings: ["image/jpg means image/jpeg"])), line: 4, count: 3)
     run.record(EntryResult(.downloaded, details: .init(warnings: ["no content type"])), line: 9)
-    let report = run.finish(makeEnd(after: .seconds(1)) { $0.warnings = ["the cache is on a network file system"] })
+    let report = run.finish(makeEnd { $0.warnings = ["the cache is on a network file system"] })
     expectGolden(report.warnings.joined(separator: "\n"))
   }
 
@@ -145,7 +145,7 @@ import Testing
   func `a signal precedes a breakage, and that the verdict`(_ row: (Interruption?, String?, Reports.ExitStatus)) {
     let run = makeRun()
     run.record(.failed(ImageFailure(.timeout, message: "no answer")))
-    let end = makeEnd(after: .seconds(1)) {
+    let end = makeEnd {
       $0.interruption = row.0
       $0.breakage = row.1
     }

@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  private func finish(_ run: RunReport) -> FinishedReport { run.finish(makeEnd(after: .seconds(1))) }
+  private func finish(_ run: RunReport) -> FinishedReport { run.finish(makeEnd()) }
 
   @Test func `good entries of all outcomes count, and no others`() {
     let run = makeRun()

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test func `every form describes an image in the same words`() {
-    var report = makeRun().finish(makeEnd(after: .seconds(1)))
+    var report = makeRun().finish(makeEnd())
     var placeholder = RichRun.placeholder
     (placeholder.format, placeholder.width, placeholder.height, placeholder.bytes) = (.png, 1200, 1, 68)
     report.placeholders = [placeholder]
@@ -30,7 +30,7 @@ import Testing
         run.record(.failed(ImageFailure(kind, message: "")), host: host)
       }
     }
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     #expect(report.hostsByFailures.map(\.host) == ["b.example.com", "c.example.com", "a.example.com"])
     #expect(report.worstHost?.host == "b.example.com")
     let (text, html) = (TextReport(detail: .all).text(report), HTMLReport().text(report))
@@ -43,7 +43,7 @@ import Testing
     for kind in [FailureKind.reset, .empty, .dns, .tls, .timeout] {
       run.record(.failed(ImageFailure(kind, message: "")), host: "a.example.com", count: 2)
     }
-    var report = run.finish(makeEnd(after: .seconds(1)))
+    var report = run.finish(makeEnd())
     report.hosts[0].totals.failed = 9
     report.failureGroups[0].hosts.append(HostCount(host: "hidden.example.com", count: 10))
     let (text, html) = (TextReport(detail: .all).text(report), HTMLReport().text(report))
@@ -55,17 +55,17 @@ import Testing
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     run.record(.failed(ImageFailure(.reset, message: "")))
-    let hits = texts(run.finish(makeEnd(after: .seconds(1))))
+    let hits = texts(run.finish(makeEnd()))
     #expect(hits[0].text.contains("     hits ") && hits[1].text.contains(">Hits</th>") && hits[2].text.contains("| Hits |"))
     run.record(EntryResult(.revalidated))
-    let both = texts(run.finish(makeEnd(after: .seconds(1))))
+    let both = texts(run.finish(makeEnd()))
     #expect(both[0].text.contains(" hits+304 ") && both[1].text.contains(">Hits and 304</th>"))
     #expect(both[2].text.contains("| Hits and 304 |"))
   }
 
   @Test func `every form describes the cache in the same words`() {
     let report = makeRun().finish(
-      makeEnd(after: .seconds(1)) {
+      makeEnd {
         addStores(to: &$0)
         $0.cache?.trimmedEntries = 7
         $0.blacklist?.removed = 3

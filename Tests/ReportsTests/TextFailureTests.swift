@@ -61,7 +61,7 @@ private func makeBrokenRun() -> RunReport {
     let missing = ImageFailure(.httpStatus, status: 404, message: "no")
     for number in 1...700 { run.record(.failed(missing), url: "https://img.example.com/\(number).jpg", line: UInt64(number)) }
     for number in 1...500 { run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg") }
-    let text = TextReport(failureLimit: count).text(run.finish(makeEnd(after: .seconds(1))))
+    let text = TextReport(failureLimit: count).text(run.finish(makeEnd()))
     let listed = min(count, 1200)
     #expect(text.split(separator: "https://").count - 1 == listed)
     #expect(text.contains("  … \(grouped(UInt64(1200 - listed))) more: --failures all") == (listed < 1200))
@@ -74,7 +74,7 @@ private func makeBrokenRun() -> RunReport {
       .failed(ImageFailure(.httpStatus, status: 404, message: "no"), outcome: outcome),
       url: "https://img.example.com/1.jpg"
     )
-    let text = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
+    let text = TextReport().text(run.finish(makeEnd()))
     #expect(text.contains("again: --retry-blacklisted\n") == (outcome == .blacklisted))
   }
 
@@ -83,7 +83,7 @@ private func makeBrokenRun() -> RunReport {
     for number in 1...10_200 {
       run.record(.failed(ImageFailure(.dns, message: "no")), url: "https://cdn.example.com/\(number).jpg")
     }
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     let text = TextReport(failureLimit: .max).text(report)
     #expect(text.split(separator: "https://").count - 1 == 10_200 && !text.contains("…"))
     let json = JSONReport().text(report)
@@ -96,7 +96,7 @@ private func makeBrokenRun() -> RunReport {
     let url = "https://img.example.com/" + String(repeating: "long/", count: 100) + "a.png"
     run.record(.failed(ImageFailure(.undecodable, message: message)), url: url)
     run.record(.failed(ImageFailure(.undecodable, message: message + "!")), url: url + "?2")
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     let piped = TextReport(width: width).text(report)
     #expect(
       piped.contains(url) && piped.contains(url + "?2") && piped.contains("(\(message))") && piped.contains("(\(message)!)")
@@ -117,9 +117,9 @@ private func makeBrokenRun() -> RunReport {
     let run = makeRun()
     run.record(EntryResult(.hitDisk), count: 3)
     let quiet = TextReport(detail: .failures)
-    #expect(quiet.text(run.finish(makeEnd(after: .seconds(1)))) == "")
+    #expect(quiet.text(run.finish(makeEnd())) == "")
     run.record(.failed(ImageFailure(.dns, message: "no such host")))
-    expectGolden(quiet.text(run.finish(makeEnd(after: .seconds(1)))))
+    expectGolden(quiet.text(run.finish(makeEnd())))
   }
 
   @Test func `verbose text shows the hosts, those with most failures first`() {
@@ -133,10 +133,10 @@ private func makeBrokenRun() -> RunReport {
   @Test func `every kind is shown, and many statuses are counted`() {
     let run = makeRun()
     for kind in FailureKind.ofURLs where kind != .httpStatus { run.record(.failed(ImageFailure(kind, message: "so"))) }
-    let kinds = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
+    let kinds = lines(TextReport().text(run.finish(makeEnd())))
     for kind in FailureKind.ofURLs where kind != .httpStatus { #expect(kinds.contains { $0.hasPrefix("  \(kind.name) ") }) }
     for status in 500..<550 { run.record(.failed(ImageFailure(.httpStatus, status: status, message: "no"))) }
-    let all = TextReport().text(run.finish(makeEnd(after: .seconds(1))))
+    let all = TextReport().text(run.finish(makeEnd()))
     expectGolden(all.lines(with: "more"))
   }
 
@@ -152,7 +152,7 @@ private func makeBrokenRun() -> RunReport {
     run.record(.failed(ImageFailure(.invalidURL, message: "no scheme")), url: "not a url", host: "", line: 1)
     run.record(.failed(ImageFailure(.invalidURL, message: "neither http nor https")), url: "ftp://x/y.png", host: "", line: 2)
     run.record(.failed(ImageFailure(.notAnImage, message: "the body is HTML")), line: 3, count: 3)
-    let page = lines(TextReport().text(run.finish(makeEnd(after: .seconds(1)))))
+    let page = lines(TextReport().text(run.finish(makeEnd())))
     #expect(page.count { $0.hasPrefix("  invalid-url ") } == 2)
     #expect(page.count { $0.contains("(neither http nor https)") } == 1)
     #expect(page.count { $0.contains("(no scheme)") } == 1)
@@ -168,15 +168,13 @@ private func makeBrokenRun() -> RunReport {
       let (url, standing) = ("https://img.example.com/\(number).jpg", number % 2 == 1 ? FailureStanding.known : .counts)
       run.record(.failed(missing), url: url, line: UInt64(number), standing: standing)
     }
-    let text = TextReport(width: 120).text(run.finish(makeEnd(after: .seconds(1))))
+    let text = TextReport(width: 120).text(run.finish(makeEnd()))
     expectGolden(text.lines(with: "homepage  "))
     expectGolden(text.lines(with: "img.example.com 6"))
     // Those that count come first.
     let examples = lines(text).filter { $0.contains("https://") }
     #expect(examples.prefix(3).allSatisfy { !$0.contains("(known)") } && examples.count == 6)
-    #expect(
-      TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd(after: .seconds(1)))).contains("urls.txt:1 (known)\n")
-    )
+    #expect(TextReport(detail: .all, failureLimit: .max).text(run.finish(makeEnd())).contains("urls.txt:1 (known)\n"))
   }
 
   @Test func `quiet text lists only the failures that count, also of a group that has both`() {
@@ -190,7 +188,7 @@ private func makeBrokenRun() -> RunReport {
       run.record(.failed(missing), url: "https://img.example.com/new\(number).jpg")
     }
     run.record(.failed(missing), url: "https://img.example.com/known.jpg", standing: .known)
-    let report = run.finish(makeEnd(after: .seconds(1)))
+    let report = run.finish(makeEnd())
     expectGolden(TextReport(width: 120, detail: .failures).text(report))
     expectGolden(TextReport(width: 120, detail: .failures, failureLimit: 1).text(report))
   }
@@ -200,7 +198,7 @@ private func makeBrokenRun() -> RunReport {
   @Test func `placeholders and duplicates have a line each`() {
     let run = makeRun()
     run.record(.downloaded(bytes: 68, milliseconds: 12), count: 20)
-    var report = run.finish(makeEnd(after: .seconds(1)))
+    var report = run.finish(makeEnd())
     let first = Placeholder(
       host: "img.example.com",
       checksum: Checksum(high: 1, low: 2),

@@ -125,7 +125,7 @@ import Testing
   private func makePage(of text: String) -> String {
     let run = makeRun(job: JobIdentity(name: text, file: text), manifests: [text])
     run.record(.failed(ImageFailure(.reset, message: text)), url: text, host: text)
-    return self.text(run.finish(makeEnd(after: .seconds(1)) { $0.warnings = [text] }), width: 300)
+    return self.text(run.finish(makeEnd { $0.warnings = [text] }), width: 300)
   }
 
   @Test(arguments: hostileTexts) func `external text cannot steer the terminal`(_ hostile: String) {

@@ -68,10 +68,10 @@ import Testing
   @Test func `a report has the timeline up to its end`() throws {
     let run = makeRun()
     run.record(.downloaded(bytes: 100, milliseconds: 1), count: 3)
-    #expect(run.finish(makeEnd(after: .seconds(1))).timeline == nil)
+    #expect(run.finish(makeEnd()).timeline == nil)
     run.sample(elapsed: .milliseconds(10))
     run.record(.failed(ImageFailure(.timeout, message: "no answer")), count: 2)
-    let timeline = try #require(run.finish(makeEnd(after: .seconds(1))).timeline)
+    let timeline = try #require(run.finish(makeEnd()).timeline)
     #expect(timeline.steps.count == 5)
     #expect(timeline.steps.first == Timeline.Step(urls: 3, bad: 0, receivedBytes: 300))
     #expect(timeline.steps.last == Timeline.Step(urls: 2, bad: 2, receivedBytes: 0))

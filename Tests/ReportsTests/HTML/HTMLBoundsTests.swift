@@ -61,7 +61,7 @@ import Testing
     for index in 0..<10_500 {
       run.record(.failed(ImageFailure(.reset, message: "reset")), url: "https://\(index).example/", host: "\(index).example")
     }
-    let page = HTMLReport().text(run.finish(makeEnd(after: .seconds(1))))
+    let page = HTMLReport().text(run.finish(makeEnd()))
     #expect(page.contains("… 500 more failures not listed here") && page.contains("… 9,500 more hosts<"))
     #expect(page.contains("… 500 more<"))
     #expect(page.matches(of: /<li data-host="/).count == 10_000)
@@ -83,7 +83,7 @@ import Testing
       let host = "img\(index % 5).example.com"
       run.record(.failed(kind), url: "https://\(host)/catalog/2025/summer/product-\(index)/front-view.jpg?w=1200", host: host)
     }
-    var report = run.finish(makeEnd(after: .seconds(1)))
+    var report = run.finish(makeEnd())
     report.requests = [ReportedRequest(curl: CurlCommand(options: LargeRun.curlOptions))]
     try rows.finish(report)
     folder.write(JSONReport().text(report), to: "report.json")

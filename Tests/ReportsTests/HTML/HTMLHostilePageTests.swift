@@ -32,7 +32,7 @@ extension HTMLPageTests {
     let warned = EntryResult.Details(warnings: [text])
     run.record(.make(.downloaded, details: warned) { $0.format = .png }, url: text, host: text, manifest: 1)
     var report = run.finish(
-      makeEnd(after: .seconds(1)) {
+      makeEnd {
         addStores(to: &$0)
         ($0.cache!.directory, $0.cache!.namespace) = (text, text)
         ($0.bottleneck, $0.breakage, $0.warnings) = (text, text, [text])

@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func `no curl line requests a URL that the page doesn't show exactly`() {
-    var report = makeRun().finish(makeEnd(after: .seconds(1)))
+    var report = makeRun().finish(makeEnd())
     let edge = RequestVariant(name: "webp", edge: "east")
     report.requests = [
       ReportedRequest(curl: CurlCommand(options: ["--head"])),
