@@ -29,7 +29,7 @@ extension OutcomeTotals: JSONSection {
 extension Traffic {
   mutating func codeBytes(_ json: inout JSONFields) throws(JSONProblem) {
     try json.fields(&self, ("downloaded", \.receivedBytes), ("from_cache", \.cachedBytes), ("original", \.originalBytes))
-    try json.fields(&self, ("stored", \.storedBytes))
+    try json.field("stored", &storedBytes)
   }
 
   mutating func codeAttempts(_ json: inout JSONFields) throws(JSONProblem) {
@@ -222,7 +222,7 @@ extension JSONFields {
 extension TrendPoint: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.fields(&self, ("finished_at", \.finishedAt), ("urls", \.urls), ("bad", \.bad), ("new", \.new))
-    try json.fields(&self, ("duration_seconds", \.duration))
+    try json.field("duration_seconds", &duration)
   }
 }
 

@@ -70,7 +70,7 @@ extension CacheSummary: JSONSection {
     try json.fields(&self, ("directory", \.directory), ("namespace", \.namespace), ("entries", \.entries))
     try json.fields(&self, ("body_bytes", \.bodyBytes), ("disk_bytes", \.diskBytes), ("max_bytes", \.maximumBytes))
     try json.fields(&self, ("trimmed_entries", \.trimmedEntries), ("expired_entries", \.expiredEntries))
-    try json.fields(&self, ("evicted_from_this_run", \.evictedFromThisRun))
+    try json.field("evicted_from_this_run", &evictedFromThisRun)
     try json.field("sufficient_max_bytes", &sufficientBytes, isOmitted: true)
     var second = freshUntil.map(WholeSecond.init)
     try json.field("fresh_until", &second)
