@@ -134,13 +134,10 @@ struct HEICItems {
       entry.skipText()
       isDeflated = (entry.rest.first.flatMap(bytes.byte) ?? 0) != 0
     }
-    try change(number, "infe") { item in
-      guard item.type == Item().type else { return false }
-      item.type = type
-      item.isHidden = entry.flags & 1 != 0
-      item.isDeflated = isDeflated
-      return true
-    }
+    var item = items[number] ?? Item()
+    guard item.type == Item().type else { throw Self.twice(number, "infe") }
+    (item.type, item.isHidden, item.isDeflated) = (type, entry.flags & 1 != 0, isDeflated)
+    items[number] = item
   }
 
   /// Reads the item location box (ISO/IEC 14496-12, section 8.11.3).
@@ -170,11 +167,8 @@ struct HEICItems {
         extents.append(start..<end)
       }
       guard !table.isOverrun else { throw Self.broken("iloc") }
-      try change(number, "iloc") { item in
-        guard item.extents == nil else { return false }
-        item.extents = extents
-        return true
-      }
+      guard items[number]?.extents == nil else { throw Self.twice(number, "iloc") }
+      items[number, default: Item()].extents = extents
     }
   }
 
@@ -199,18 +193,12 @@ struct HEICItems {
       // The highest bit marks essential properties, index 0 means none.
       let indices = (0..<count).map { _ in table.number(of: indexSize) & (indexSize == 1 ? 0x7F : 0x7FFF) }
       guard !table.isOverrun else { throw Self.broken("ipma") }
-      try change(number, "ipma") { item in
-        guard item.properties == nil else { return false }
-        item.properties = indices.filter { $0 > 0 }.map { $0 - 1 }
-        return true
-      }
+      guard items[number]?.properties == nil else { throw Self.twice(number, "ipma") }
+      items[number, default: Item()].properties = indices.filter { $0 > 0 }.map { $0 - 1 }
     }
   }
 
-  /// Changes an item unless `body` returns false, which means that it occurs twice.
-  private mutating func change(_ number: Int, _ box: String, _ body: (inout Item) -> Bool) throws(ImageError) {
-    guard body(&items[number, default: Item()]) else { throw Self.broken(box, "item \(number) occurs twice") }
-  }
+  private static func twice(_ number: Int, _ box: String) -> ImageError { broken(box, "item \(number) occurs twice") }
 
   private static func broken(_ box: String, _ reason: String = "it is shorter than its entries") -> ImageError {
     .undecodable("the HEIC file's box \(box) is invalid: \(reason)")

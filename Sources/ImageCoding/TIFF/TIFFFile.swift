@@ -49,7 +49,13 @@ struct TIFFFile {
       deadline: deadline
     )
     for number in 0..<count {
-      try reader.next()
+      do throws(ImageError) {
+        try reader.next()
+      } catch {
+        // Values that haven't arrived may be zeros, which libtiff rejects.
+        guard !isComplete, error.kind == .undecodable, readFields(of: file) else { throw error }
+        return
+      }
       if number == 0 { read(reader, bytes, file) }
       if isComplete {
         try limits.check(reader.size)
@@ -66,7 +72,7 @@ struct TIFFFile {
     header.size = reader.size
     header.frames = max(1, pages)
     header.hasAlpha = reader.page.has_alpha
-    header.colorSpace = [0: .gray, 1: .gray, 2: .rgb, 3: .indexed, 5: .cmyk, 6: .ycbcr][reader.page.photometric]
+    header.colorSpace = Self.colorSpaces[reader.page.photometric]
     if let profile = reader.page.profile {
       header.profile = ICCProfile(data: UnsafeRawBufferPointer(start: profile, count: Int(reader.page.profile_bytes)))
     } else if file.has(34_675, inDirectoryAt: file.firstDirectory ?? 0) {
@@ -76,6 +82,21 @@ struct TIFFFile {
     (header.orientation, header.hasPosition, header.dpi) = (exif.orientation ?? 1, exif.hasPosition, exif.dpi)
     bandHeight = reader.bandHeight
   }
+
+  /// Reads the first directory of a file that is arriving without libtiff; returns false if it doesn't state a size.
+  private mutating func readFields(of file: TIFFBytes) -> Bool {
+    var numbers: [Int: Int] = [:]
+    file.forEachField(ofDirectoryAt: file.firstDirectory ?? 0) { numbers[$0.tag] = numbers[$0.tag] ?? file.integer($0) }
+    guard let width = numbers[256], let height = numbers[257], width > 0, height > 0 else { return false }
+    header.size = ImageSize(width: width, height: height)
+    header.frames = max(1, pages)
+    header.hasAlpha = numbers[338].map { $0 == 1 || $0 == 2 } ?? (numbers[262] == 2 && numbers[277] == 4)
+    header.colorSpace = numbers[262].flatMap { Self.colorSpaces[Int32(clamping: $0)] }
+    return true
+  }
+
+  /// By PhotometricInterpretation.
+  private static let colorSpaces: [Int32: ImageHeader.ColorSpace] = [0: .gray, 1: .gray, 2: .rgb, 3: .indexed, 5: .cmyk, 6: .ycbcr]
 
   private mutating func followChain(_ file: TIFFBytes, isComplete: Bool) {
     var seen: Set<Int> = []

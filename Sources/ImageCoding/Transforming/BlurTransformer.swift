@@ -15,7 +15,6 @@ package struct BlurTransformer: ImageTransformer {
     self.radius = radius
   }
 
-  /// Such as `blur(2.5)`.
   package var key: String { "blur(\(keyText(radius)))" }
   package var transformsAnimated: Bool { true }
   package func outputSize(of size: ImageSize) -> ImageSize? { size }

@@ -12,11 +12,8 @@ package struct CroppingTransformer: ImageTransformer {
     self.part = part
   }
 
-  /// Such as `crop(10,20,300x200)`.
   package var key: String { "crop(\(part.x),\(part.y),\(part.width)x\(part.height))" }
-  /// True: each frame is cropped to the same rectangle.
   package var transformsAnimated: Bool { true }
-  /// The size of the rectangle clipped to the image.
   package func outputSize(of size: ImageSize) -> ImageSize? { part.clipped(to: size)?.size ?? part.size }
 
   package func transform(_ image: DecodedImage) throws(TransformError) -> DecodedImage {

@@ -54,7 +54,6 @@ package struct PipelineTransformer: ImageTransformer {
   /// Creates a pipeline of `transformers`; without any, images stay unchanged.
   package init(_ transformers: [any ImageTransformer]) { self.transformers = transformers }
 
-  /// Such as `resize(100x100,cover)-flip(horizontal)`.
   package var key: String { transformers.map(\.key).joined(separator: "-") }
   /// Whether one of them transforms animations.
   package var transformsAnimated: Bool { transformers.contains { $0.transformsAnimated } }

@@ -26,7 +26,6 @@ package struct ResizingTransformer: ImageTransformer {
     self.fit = fit
   }
 
-  /// Such as `resize(400x-,inside)`.
   package var key: String { "resize(\(width.map(String.init) ?? "-")x\(height.map(String.init) ?? "-"),\(fit.rawValue))" }
   package var transformsAnimated: Bool { true }
 

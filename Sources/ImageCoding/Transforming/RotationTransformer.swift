@@ -21,7 +21,6 @@ package struct RotationTransformer: ImageTransformer {
     self.fitsSize = fitsSize
   }
 
-  /// Such as `rotate(90)` and `rotate(12.5,same-size)`.
   package var key: String { "rotate(\(keyText(degrees))\(fitsSize ? "" : ",same-size"))" }
   package var transformsAnimated: Bool { true }
 
@@ -93,7 +92,6 @@ package struct FlippingTransformer: ImageTransformer {
     self.vertical = vertical
   }
 
-  /// Such as `flip(horizontal)`.
   package var key: String {
     "flip(" + [horizontal ? "horizontal" : nil, vertical ? "vertical" : nil].compactMap(\.self).joined(separator: ",") + ")"
   }

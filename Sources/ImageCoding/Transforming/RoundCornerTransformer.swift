@@ -28,7 +28,6 @@ package struct RoundCornerTransformer: ImageTransformer {
     self.borderColor = borderColor
   }
 
-  /// Such as `round-corners(12,all)`.
   package var key: String {
     let names: [(Corners, String)] = [
       (.topLeft, "top-left"), (.topRight, "top-right"), (.bottomLeft, "bottom-left"), (.bottomRight, "bottom-right"),
@@ -111,7 +110,6 @@ package struct CircleTransformer: ImageTransformer {
 
   package var key: String { "circle" }
   package var transformsAnimated: Bool { true }
-  /// A square with the shorter side.
   package func outputSize(of size: ImageSize) -> ImageSize? { Self.square(in: size).size }
 
   package func transform(_ image: DecodedImage) -> DecodedImage {

@@ -16,7 +16,6 @@ package struct TintTransformer: ImageTransformer {
     self.blendMode = blendMode
   }
 
-  /// Such as `tint(#ff0000ff,source-in)`.
   package var key: String { "tint(\(color.hexadecimal),\(blendMode.rawValue))" }
   package var transformsAnimated: Bool { true }
   package func outputSize(of size: ImageSize) -> ImageSize? { size }
