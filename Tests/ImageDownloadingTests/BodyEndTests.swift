@@ -202,14 +202,16 @@ struct BodyEndTests {
 
   @Test(arguments: ["chunked, chunked", "chunked\nTransfer-Encoding: chunked"])
   func `a body that is said to be chunked more than once is read as chunked`(coding: String) async throws {
-    let image = try #require(try await Fetcher().fetch(chunked(Self.image, coding).url("/a")).image)
+    let origin = chunked(Self.image, coding)
+    let image = try #require(try await Fetcher().fetch(origin.url("/a")).image)
     #expect(image.body == Self.image && image.undecoded == nil)
   }
 
   @Test func `a transfer coding is decoded, and must end properly too`() async throws {
     let coded = try gzip(Self.image)
     for count in [coded.count, coded.count - 8] {
-      let end = try await Fetcher().fetch(chunked(coded.prefix(count), "gzip, chunked").url("/a"))
+      let origin = chunked(coded.prefix(count), "gzip, chunked")
+      let end = try await Fetcher().fetch(origin.url("/a"))
       #expect(end.image?.body == (count == coded.count ? Self.image : nil))
       #expect(end.failure?.kind == (count == coded.count ? nil : .truncated))
     }
