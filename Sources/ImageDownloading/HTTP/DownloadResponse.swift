@@ -32,13 +32,13 @@ public struct DownloadResponse: Sendable {
   package var pieces: [SparseFile.Piece] = []
   /// Whether the body was delivered as ``DownloadEvent/chunk(id:attempt:bytes:)``.
   public var wasStreamed = false
-  /// The status of caches on the way; nil unless ``DownloadOptions/checksRemoteCache``.
+  /// The status of caches on the way; nil unless ``DownloadOptions/Purpose/checksRemoteCache``.
   package var remoteCache: RemoteCacheResponse?
   /// A coding of the body that can't be decoded, or is unknown, so that the bytes were taken as they are.
   package var undecoded: String?
   /// Whether bytes that followed the end of the coded body were ignored.
   package var hasExcess = false
-  /// How it was delivered; nil unless ``DownloadOptions/describesDelivery``.
+  /// How it was delivered; nil unless ``DownloadOptions/Purpose/describesDelivery``.
   package var delivery: DeliveryFacts?
   /// The cost of all attempts.
   public var summary = TransferSummary()

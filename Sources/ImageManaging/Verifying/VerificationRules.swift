@@ -55,7 +55,7 @@ public struct VerificationRules: Sendable, Hashable {
   public var bytes: Bounds
   /// Whether it may be animated; it may by default.
   public var animated: AnimationRule
-  /// Whether a cache on the way must have it, by the response to a second request (with `DownloadOptions.checksRemoteCache`, otherwise
+  /// Whether a cache on the way must have it, by the response to a second request (with `DownloadOptions.purpose`, otherwise
   /// there is none); false by default. Doesn't apply to cached images.
   public var requiresRemoteHit: Bool
   /// The number of URLs of a host with the same bytes from which on the image counts as a placeholder for a missing one, which is a
