@@ -23,7 +23,7 @@ extension CommandError {
   init(_ error: JobError, of job: Job) {
     // Without a job file, the command line names the lists.
     let sentence = job.file == nil ? "\(error)" : "\(job.name): \(error)"
-    if case .manifest = error { self.init(.misused, sentence) } else { self.init(.couldNotFinish, "\(job.name): \(error)") }
+    if case .list = error { self.init(.misused, sentence) } else { self.init(.couldNotFinish, "\(job.name): \(error)") }
   }
 }
 

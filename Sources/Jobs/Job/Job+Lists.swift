@@ -57,12 +57,12 @@ extension Job {
 
     /// Returns the same list with all other properties of `settings`.
     func read(by settings: List) -> List {
-      var manifest = settings
-      (manifest.list.source, manifest.list.name, manifest.list.isOfAnyKind) = (list.source, list.name, list.isOfAnyKind)
-      if settings.list.format == .auto { manifest.list.format = list.format }
+      var read = settings
+      (read.list.source, read.list.name, read.list.isOfAnyKind) = (list.source, list.name, list.isOfAnyKind)
+      if settings.list.format == .auto { read.list.format = list.format }
       // Links lead from the pages of a sitemap.
-      if settings.list.crawl.depth > 0, settings.list.sitemapPages == .undecided { manifest.list.sitemapPages = .read }
-      return manifest
+      if settings.list.crawl.depth > 0, settings.list.sitemapPages == .undecided { read.list.sitemapPages = .read }
+      return read
     }
 
     /// Returns the list for a run that starts at `now`.

@@ -161,9 +161,9 @@ extension Job {
       text += "\(key.path) \(value.utf8.count)\n\(value)\n".utf8
     }
     let keys = JobKeys.all.filter { $0.facts.contains(.inDigest) }
-    for manifest in manifests {
+    for list in manifests {
       var job = self
-      job.manifests = [manifest]
+      job.manifests = [list]
       for key in keys where key.path.hasPrefix("manifests[]") { add(key, of: job) }
     }
     for key in keys where !key.path.hasPrefix("manifests[]") { add(key, of: self) }

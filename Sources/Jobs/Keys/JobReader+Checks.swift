@@ -9,7 +9,7 @@ internal import Reports
 extension JobReader {
   func checkAll() {
     for index in job.manifests.indices {
-      checkManifest(index)
+      checkList(index)
       checkTemplate(index)
       checkSigning(index)
       checkLazyAttributes(index)
@@ -56,7 +56,7 @@ extension JobReader {
   // MARK: Manifests and reports
 
   /// Rejects keys that only have an effect on sitemaps or on pages.
-  private func checkManifest(_ index: Int) {
+  private func checkList(_ index: Int) {
     let (list, path) = (job.manifests[index], "manifests[\(index)].")
     let format = list.list.format
     if given["\(path)page"] != nil, format != .page {
@@ -236,22 +236,22 @@ extension JobReader {
 
   /// Rejects a template that can't be parsed, and variables that it doesn't use.
   func checkTemplate(_ index: Int) {
-    let (manifest, path) = (job.manifests[index], "manifests[\(index)]")
+    let (list, path) = (job.manifests[index], "manifests[\(index)]")
     let variables = given["\(path).expand"]
-    guard let node = given["\(path).template"], manifest.template != nil else {
-      guard let variables, let name = manifest.expand.first?.name, !isInvalid("template", index) else { return }
+    guard let node = given["\(path).template"], list.template != nil else {
+      guard let variables, let name = list.expand.first?.name, !isInvalid("template", index) else { return }
       return errors.add("'expand' has no effect without 'template'; add template: \"{url}?\(name)={\(name)}\"", at: variables)
     }
     // Invalid variables and values were reported, and would seem to be missing.
     let written = (variables?.mapping?.pairs ?? []).map { $0.value.sequence?.count }
-    if isInvalid("expand", index) || written != manifest.expand.map({ $0.values.count }) { return }
+    if isInvalid("expand", index) || written != list.expand.map({ $0.values.count }) { return }
     do throws(InvalidTemplate) {
-      guard let template = try manifest.urlTemplate(), template.hasSignature, manifest.sign == nil, !isInvalid("sign", index)
+      guard let template = try list.urlTemplate(), template.hasSignature, list.sign == nil, !isInvalid("sign", index)
       else { return }
       let advice = "add sign: {service: imgproxy, key-env: IMGPROXY_KEY, salt-env: IMGPROXY_SALT}"
       errors.add("'{signature}' has no effect without 'sign'; \(advice)", at: node, narrowedTo: "{signature}")
     } catch {
-      report(error, template: node, variables: variables, of: manifest)
+      report(error, template: node, variables: variables, of: list)
     }
   }
 
@@ -261,7 +261,7 @@ extension JobReader {
     return items.indices.contains(index) && items[index].mapping?[name] != nil
   }
 
-  private func report(_ error: InvalidTemplate, template: YAMLNode, variables: YAMLNode?, of manifest: Job.List) {
+  private func report(_ error: InvalidTemplate, template: YAMLNode, variables: YAMLNode?, of list: Job.List) {
     let text = template.scalar?.text ?? ""
     func add(_ message: String, atVariable name: String) {
       let key = variables?.mapping?.pairs.first { $0.key.scalar?.text == name }?.key
@@ -274,7 +274,7 @@ extension JobReader {
     case .unopenedBrace:
       errors.add("a '}' without its '{' in the template; write %7D for a brace in a URL", at: template, narrowedTo: "}")
     case .unknownPlaceholder(let name):
-      let names = ["url", "host", "path", "query", "url-encoded", "url-base64"] + manifest.expand.map(\.name)
+      let names = ["url", "host", "path", "query", "url-encoded", "url-base64"] + list.expand.map(\.name)
       let advice =
         Suggestions.nearest(to: name, among: names).map { "did you mean {\($0)}?" }
         ?? "use \(JobForm.alternatives(names.map { "{\($0)}" })), or add it to 'expand'"
@@ -294,8 +294,8 @@ extension JobReader {
 
   /// Rejects keys of image services that can't be keys, and a salt for services without one.
   func checkSigning(_ index: Int) {
-    let (manifest, path) = (job.manifests[index], "manifests[\(index)].sign")
-    guard let sign = manifest.sign, let section = given[path], given["\(path).service"] != nil, let key = given["\(path).key-env"]
+    let (list, path) = (job.manifests[index], "manifests[\(index)].sign")
+    guard let sign = list.sign, let section = given[path], given["\(path).service"] != nil, let key = given["\(path).key-env"]
     else { return }
     let salt = given["\(path).salt-env"]
     if sign.service != .imgproxy {
@@ -307,7 +307,7 @@ extension JobReader {
       return
     }
     do throws(InvalidSigningKey) {
-      _ = try manifest.urlSigner()
+      _ = try list.urlSigner()
     } catch {
       let advice = "the value of this environment variable isn't hexadecimal; set it as imgproxy's"
       switch error {

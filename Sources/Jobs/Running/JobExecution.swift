@@ -36,7 +36,7 @@ final class JobExecution: PrefetchDelegate {
 
   private var job: Job { prepared.job }
   private var manager: ImageManager { runner.manager }
-  private var reader: any EntrySource { prepared.manifests.source }
+  private var reader: any EntrySource { prepared.lists.source }
   private var elapsed: Duration { runner.time.monotonic().since(start) }
 
   /// Starts an execution: from now on the manager's downloader uses the limits of the job.
@@ -92,7 +92,7 @@ final class JobExecution: PrefetchDelegate {
 
   /// Loads all entries until the control stops it, and returns the report.
   func run() -> FinishedReport {
-    let summary = prepared.manifests.fetching(with: manager.downloader) {
+    let summary = prepared.lists.fetching(with: manager.downloader) {
       let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: runner.time)
       let summary = runner.control.running(prefetch) { prefetch.run(self) }
       context.endLookUps()
@@ -122,7 +122,7 @@ final class JobExecution: PrefetchDelegate {
     } catch {
       end.breakage = end.breakage ?? error.jobSentence
     }
-    end.warnings = prepared.reports.warnings + prepared.manifests.warnings + context.warnings
+    end.warnings = prepared.reports.warnings + prepared.lists.warnings + context.warnings
     prepared.reports.flushJournals(of: report, &end)
     end.finishedAt = runner.time.wall()
     end.duration = elapsed

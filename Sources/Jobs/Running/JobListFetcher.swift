@@ -155,10 +155,10 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
     case .started, .response, .progress, .retrying: return
     case .chunk(_, _, let bytes): return fetch.spooled.append(bytes)
     case .restarted: return fetch.spooled.restart()
-    case .finished(_, let manifest):
-      fetch.spooled.append(manifest.body)
-      let list = fetch.spooled.finish(contentType: manifest.contentType, finalURL: manifest.finalURL)
-      if let list, let name = fetch.name { copies?.keep(list, named: name, manifest) }
+    case .finished(_, let response):
+      fetch.spooled.append(response.body)
+      let list = fetch.spooled.finish(contentType: response.contentType, finalURL: response.finalURL)
+      if let list, let name = fetch.name { copies?.keep(list, named: name, response) }
     case .notModified(let id, let response):
       guard let copy = fetch.copy, let name = fetch.name else {
         fetch.spooled.fail("the server sent 304 Not Modified for an unconditional request")

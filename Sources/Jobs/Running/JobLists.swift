@@ -38,7 +38,7 @@ final class JobLists {
         shard: job.shard
       )
     } catch {
-      throw .manifest(job.namingOptions(in: error))
+      throw .list(job.namingOptions(in: error))
     }
   }
 
@@ -62,7 +62,7 @@ final class JobLists {
     return warnings + [copies?.failure].compactMap(\.self)
   }
 
-  /// Lets `downloader` fetch manifests while `body` reads them.
+  /// Lets `downloader` fetch lists while `body` reads them.
   func fetching<Result, Failure: Error>(
     with downloader: ImageDownloader,
     _ body: () throws(Failure) -> Result
@@ -76,9 +76,9 @@ final class JobLists {
 extension Job {
   /// The errors of lists that a run finds before its first request, such as missing files; pipes aren't read.
   package func listErrors() -> [JobError] {
-    manifests.filter { !$0.isStream }.compactMap { manifest in
+    manifests.filter { !$0.isStream }.compactMap { list in
       var job = self
-      job.manifests = [manifest]
+      job.manifests = [list]
       do throws(JobError) {
         let makesRequests = cache.mode != .only
         _ = try JobLists(job, spoolDirectory: temporaryFolder(), makesRequests: makesRequests, now: TimeSource.system.wall())

@@ -11,7 +11,7 @@ package final class ListImages: Sequence, IteratorProtocol {
   private static let batchEntryCount = 4096
 
   private let job: Job
-  private let manifests: JobLists
+  private let lists: JobLists
   private let isExport: Bool
   /// The context that identifies images as the job's runs do.
   private let context: LoadContext
@@ -30,7 +30,7 @@ package final class ListImages: Sequence, IteratorProtocol {
     let variants = job.loadVariants
     if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
     let now = time.wall()
-    manifests = try JobLists(job.inOrder, spoolDirectory: cache.configuration.directory, makesRequests: false, now: now)
+    lists = try JobLists(job.inOrder, spoolDirectory: cache.configuration.directory, makesRequests: false, now: now)
     context = job.context(variants: variants, in: cache, at: now)
     self.job = job
     isExport = false
@@ -41,7 +41,7 @@ package final class ListImages: Sequence, IteratorProtocol {
   /// list can't be read.
   package init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
-    manifests = try JobLists(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
+    lists = try JobLists(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
     context = job.context(variants: job.loadVariants, in: cache, at: now)
     self.job = job
     isExport = true
@@ -52,10 +52,10 @@ package final class ListImages: Sequence, IteratorProtocol {
     with manager: ImageManager,
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try manifests.fetching(with: manager.downloader, body)
+    try lists.fetching(with: manager.downloader, body)
   }
 
-  package var warnings: [String] { manifests.source.warnings }
+  package var warnings: [String] { lists.source.warnings }
 
   /// Returns the next image; nil at the end, or if reading the lists failed.
   package func next() -> FlatImage? {
@@ -78,9 +78,9 @@ package final class ListImages: Sequence, IteratorProtocol {
     batch.removeAll()
     index = 0
     do throws(ListError) {
-      return try manifests.source.next(&batch, maximum: Self.batchEntryCount)
+      return try lists.source.next(&batch, maximum: Self.batchEntryCount)
     } catch {
-      failure = .manifest(error)
+      failure = .list(error)
       return false
     }
   }

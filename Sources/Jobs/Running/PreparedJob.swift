@@ -12,7 +12,7 @@ package final class PreparedJob {
   /// The cache; nil if the job bypasses it, or a read-only run finds none.
   let cache: ImageCache?
   let readOnlyCaches: [ReadOnlyCache]
-  let manifests: JobLists
+  let lists: JobLists
   package let reports: JobReports
   private let lock: RunLock?
 
@@ -50,7 +50,7 @@ package final class PreparedJob {
       }
     }
     let now = time.wall()
-    manifests = try JobLists(
+    lists = try JobLists(
       job,
       spoolDirectory: writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
       makesRequests: job.cache.mode != .only,
@@ -82,13 +82,13 @@ package final class PreparedJob {
 
   /// The opened files, one sentence each, for logs.
   package var notes: [String] {
-    ["lists \(manifests.source.listNames.joined(separator: ", "))"]
+    ["lists \(lists.source.listNames.joined(separator: ", "))"]
       + [cache.map { "cache \($0.path)" } ?? "no cache (cache.mode: \(JobCodec.cacheMode.text(job.cache.mode)))"]
       + readOnlyCaches.indices.map { "read-only cache \(job.cache.readOnly[$0].absolute)" } + reports.notes
   }
 
   /// How many pages of sitemaps the run has read, one sentence each.
-  package var pageNotes: [String] { manifests.source.notes }
+  package var pageNotes: [String] { lists.source.notes }
 }
 
 extension Job.Request.TLSFiles {
@@ -145,7 +145,7 @@ extension Job {
 
 package enum JobError: Error, Sendable, CustomStringConvertible {
   case cache(CacheError)
-  case manifest(ListError)
+  case list(ListError)
   /// The entries of a plan can't be read to their end, or not be written.
   case plan(ListError)
   case report(ReportError)
@@ -161,7 +161,7 @@ package enum JobError: Error, Sendable, CustomStringConvertible {
   package var description: String {
     switch self {
     case .cache(let error): error.jobSentence
-    case .manifest(let error), .plan(let error): "\(error)"
+    case .list(let error), .plan(let error): "\(error)"
     case .report(let error): "\(error)"
     case .baseline(let error): "fail-on.baseline: \(error)"
     case .unreadable(let key, let path, let reason): "\(key): cannot read \(path): \(reason)"

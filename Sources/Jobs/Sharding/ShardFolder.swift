@@ -113,14 +113,14 @@ package struct ShardPlanner {
   ) throws(JobError) -> (plan: ShardPlan, advice: [String])? {
     try makeFolder(folder)
     let now = TimeSource.system.wall()
-    let manifests = try JobLists(job, spoolDirectory: folder, makesRequests: true, now: now)
+    let lists = try JobLists(job, spoolDirectory: folder, makesRequests: true, now: now)
     manager.downloader.setLimits(job.prefetch.limits)
     do throws(ListError) {
       let division = try ShardDivision(by: rule, spoolDirectory: folder)
-      let isWhole = try manifests.fetching(with: manager.downloader) { () throws(ListError) -> Bool in
+      let isWhole = try lists.fetching(with: manager.downloader) { () throws(ListError) -> Bool in
         var batch = EntryBatch()
-        while try manifests.source.next(&batch, maximum: Self.batchEntries) {
-          try division.add(batch, lists: manifests.source.listNames)
+        while try lists.source.next(&batch, maximum: Self.batchEntries) {
+          try division.add(batch, lists: lists.source.listNames)
           batch.removeAll()
           if isStopped() { return false }
         }
@@ -128,7 +128,7 @@ package struct ShardPlanner {
       }
       guard isWhole else { return nil }
       let parts = try division.write(size, to: "\(folder)/entries", duration: seconds)
-      return (try finish(parts, division.list, manifests, to: folder, version: version, at: now), advice(about: parts))
+      return (try finish(parts, division.list, lists, to: folder, version: version, at: now), advice(about: parts))
     } catch {
       throw .plan(job.namingOptions(in: error))
     }
@@ -137,7 +137,7 @@ package struct ShardPlanner {
   private func finish(
     _ parts: [ShardDivision.Part],
     _ list: ListFingerprint,
-    _ manifests: JobLists,
+    _ lists: JobLists,
     to folder: String,
     version: String,
     at now: Timestamp
@@ -148,10 +148,10 @@ package struct ShardPlanner {
     plan.jobHash = text.withRawBytes { checksum(of: $0) }
     plan.folder = job.absoluteFile.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } } ?? currentFolder()
     plan.list = ReportedList(entries: list.entries, fingerprint: list.sum)
-    plan.lists = manifests.source.listNames.indices.map { index in
+    plan.lists = lists.source.listNames.indices.map { index in
       ShardPlan.List(
-        name: manifests.source.listNames[index],
-        file: manifests.source.file(ofManifest: index, jobFile: job.absoluteFile)
+        name: lists.source.listNames[index],
+        file: lists.source.file(ofManifest: index, jobFile: job.absoluteFile)
       )
     }
     let ways = max(1, job.requestVariants.count)
@@ -165,7 +165,7 @@ package struct ShardPlanner {
         hosts: UInt64(part.hosts)
       )
     }
-    plan.warnings = manifests.warnings
+    plan.warnings = lists.warnings
     do throws(ReportError) {
       try write(text, to: "\(folder)/job.yaml")
       // An earlier report may be missing.
@@ -182,7 +182,7 @@ package struct ShardPlanner {
   private func makeFolder(_ folder: String) throws(JobError) {
     if access("\(folder)/plan.json", F_OK) == 0 {
       let message = "the folder has a plan already; run it, or write the new one to another folder"
-      throw .manifest(ListError(manifest: folder, message: message))
+      throw .list(ListError(manifest: folder, message: message))
     }
     for path in [folder, "\(folder)/entries"] where mkdir(path, 0o777) != 0 && errno != EEXIST {
       throw .plan(ListError(manifest: folder, message: "cannot make the folder: \(errorSentence())"))

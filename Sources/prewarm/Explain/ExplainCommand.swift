@@ -82,10 +82,10 @@ struct ExplainCommand: ParsableCommand {
   private func lists(of job: Job) -> [Job.List] {
     let list = Job.List([URLList.InlineEntry(text: url, line: 0)])
     if job.manifests.isEmpty { return [list] }
-    return job.manifests.map { manifest in
+    return job.manifests.map { given in
       var filtered = list
-      filtered.list.include = manifest.list.include
-      filtered.list.exclude = manifest.list.exclude
+      filtered.list.include = given.list.include
+      filtered.list.exclude = given.list.exclude
       return filtered
     }
   }

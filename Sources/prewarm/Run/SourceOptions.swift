@@ -162,7 +162,7 @@ enum JobLoading {
 enum Source {
   /// A job file: its lists and its rules.
   case job(path: String)
-  case manifest(Job.List)
+  case list(Job.List)
   case url(String)
 
   /// Why an argument isn't a source, as one sentence.
@@ -173,7 +173,7 @@ enum Source {
   /// Throws if the argument is neither an http or https URL nor a readable file or folder.
   init(_ argument: String) throws(SourceError) {
     if argument == "-" {
-      self = .manifest(Job.List(named: argument))
+      self = .list(Job.List(named: argument))
     } else if Self.hasScheme(argument) {
       self = try Self.source(ofURL: argument)
     } else if [".yaml", ".yml"].contains(where: argument.lowercased().hasSuffix) {
@@ -181,7 +181,7 @@ enum Source {
       self = .job(path: argument)
     } else {
       try Self.checkFile(argument)
-      self = .manifest(Job.List(named: argument))
+      self = .list(Job.List(named: argument))
     }
   }
 
@@ -189,13 +189,13 @@ enum Source {
     do throws(InvalidURL) {
       let url = try BaseURL(argument)
       if url.bytes.withUnsafeBytes(ImageExtension.ends) { return .url(argument) }
-      var manifest = Job.List(url)
+      var list = Job.List(url)
       if let format = listFormat(url) {
-        manifest.list.format = format
+        list.list.format = format
       } else {
-        manifest.list.isOfAnyKind = true
+        list.list.isOfAnyKind = true
       }
-      return .manifest(manifest)
+      return .list(list)
     } catch {
       throw SourceError(sentence: "\(named(argument)): \(error.message)")
     }
@@ -248,9 +248,9 @@ extension [Source] {
       case .job: break
       // It has no line in a file.
       case .url(let url): urls.append(URLList.InlineEntry(text: url, line: 0))
-      case .manifest(let manifest):
+      case .list(let list):
         endList()
-        manifests.append(manifest)
+        manifests.append(list)
       }
     }
     endList()
