@@ -110,3 +110,57 @@ extension JobCodec<DownloadOptions.Proxy> {
     return JobCodec(url.form, { url.value($1, $0).map { .url($0) } }, text: { _ in "***" })
   }
 }
+
+private let host = #"\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+"#
+private let port = "0*[1-9][0-9]{0,4}"
+
+extension JobCodec<[DownloadOptions.ConnectTarget]> {
+  /// Servers to connect to instead of hosts and ports.
+  static var connectTargets: JobCodec {
+    let form = JobForm.scalar(
+      "HOST:PORT:CONNECT-HOST:CONNECT-PORT, like curl's --connect-to",
+      "HOST:PORT:CONNECT-HOST:CONNECT-PORT",
+      pattern: "(?!.*::$)(?:\(host))?:(?:\(port))?:(?:\(host))?:(?:\(port))?"
+    )
+    let target = JobCodec<DownloadOptions.ConnectTarget>
+      .scalar(form) {
+        ConnectionRules.connectTarget($0.text)
+      } text: {
+        quotedUnlessWord($0.text)
+      }
+    var list = form.list
+    list.isShown = true
+    return .list(of: target, list)
+  }
+}
+
+extension JobCodec<[Job.Request.Variant]> {
+  static var variants: JobCodec {
+    mapping(of: .headers(ofVariant: true)) {
+      .init(name: $0, headers: $1)
+    } parts: {
+      ($0.name, $0.headers)
+    }
+  }
+}
+
+extension JobCodec<[Job.Request.Edge]> {
+  static var edges: JobCodec {
+    let form = JobForm.scalar(
+      "a host and port such as edge.example.com:443 or [2001:db8::1]:443",
+      "HOST:PORT",
+      pattern: "(?:\(host)):\(port)"
+    )
+    let target = JobCodec<(host: String, port: Int)>
+      .scalar(form) {
+        ConnectionRules.hostAndPort($0.text)
+      } text: {
+        "\($0.host):\($0.port)"
+      }
+    return mapping(of: target) {
+      .init(name: $0, host: $1.host, port: $1.port)
+    } parts: {
+      ($0.name, ($0.host, $0.port))
+    }
+  }
+}
