@@ -54,7 +54,9 @@ package func hexadecimalValue(_ digit: UInt8) -> UInt8? {
 
 /// Appends `text` as a part of another URL, such as a value of its query: only unreserved bytes stay (RFC 3986 section 2.3).
 package func appendPercentEncoded(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
-  PercentEncoding.append(text[...], allowed: .unreserved, to: &bytes)
+  for byte in text {
+    if ByteSet.unreserved.contains(byte) { bytes.append(byte) } else { PercentEncoding.appendEncoded(byte, to: &bytes) }
+  }
 }
 
 /// A set of ASCII bytes as 128 bits: a lookup takes a few instructions and no memory access.
