@@ -6,21 +6,18 @@ import Testing
 @Suite struct CompletionTests {
   private let folder = TemporaryDirectory()
 
-  /// A line typed up to the cursor, and one of its completions.
-  static let offers: [(line: String, offer: String)] = [
-    ("prewarm ", "validate"), ("prewarm cac", "cache"), ("prewarm in", "init"), ("prewarm check --format js", "jsonl"),
-    ("prewarm cache ", "export"), ("prewarm run --ord", "--order"),
-    ("prewarm run --order ", "lifo"), ("prewarm run --decode f", "full"), ("prewarm run --cache-mode ", "refresh"),
-    ("prewarm run --freshness ", "http"), ("prewarm run --color ", "never"), ("prewarm run --report ju", "junit=-"),
-    ("prewarm run --fail-on unf", "unfinished=never"), ("prewarm run --set prefetch.conc", "prefetch.concurrency=32"),
-    ("prewarm run --set cache.mode", "cache.mode=only"), ("prewarm run --set fail-on.e", "fail-on.empty=true"),
-    ("prewarm validate jobs/", "jobs/a.yaml"), ("prewarm cache stats --job jobs/", "jobs/a.yaml"),
-  ]
-
-  /// A typed line, and something that has no effect there and isn't offered.
-  static let omissions: [(line: String, omission: String)] = [
-    ("prewarm check --set ", "cache.mode=only"), ("prewarm check --set ", "blacklist.enabled=true"),
-    ("prewarm validate --", "--progress"),
+  /// A line typed up to the cursor, a word, and whether it is offered there; those without effect aren't.
+  static let offers: [(line: String, word: String, isOffered: Bool)] = [
+    ("prewarm ", "validate", true), ("prewarm cac", "cache", true), ("prewarm in", "init", true),
+    ("prewarm check --format js", "jsonl", true), ("prewarm cache ", "export", true), ("prewarm run --ord", "--order", true),
+    ("prewarm run --order ", "lifo", true), ("prewarm run --decode f", "full", true),
+    ("prewarm run --cache-mode ", "refresh", true), ("prewarm run --freshness ", "http", true),
+    ("prewarm run --color ", "never", true), ("prewarm run --report ju", "junit=-", true),
+    ("prewarm run --fail-on unf", "unfinished=never", true), ("prewarm run --set prefetch.conc", "prefetch.concurrency=32", true),
+    ("prewarm run --set cache.mode", "cache.mode=only", true), ("prewarm run --set fail-on.e", "fail-on.empty=true", true),
+    ("prewarm validate jobs/", "jobs/a.yaml", true), ("prewarm cache stats --job jobs/", "jobs/a.yaml", true),
+    ("prewarm check --set ", "cache.mode=only", false), ("prewarm check --set ", "blacklist.enabled=true", false),
+    ("prewarm validate --", "--progress", false),
   ]
 
   init() async throws {
@@ -87,19 +84,14 @@ import Testing
     let path = "/usr/bin/\(shell)"
     let checked = try await Command(path, check, workingDirectory: folder.path).wait()
     #expect(checked.status == 0, "\(checked.errorText)")
-    let lines = Self.offers.map(\.line) + Self.omissions.map(\.line)
-    folder.write(load + lines.map { "offer '\($0)'\n" }.joined(), to: "offer.\(shell)")
+    folder.write(load + Self.offers.map { "offer '\($0.line)'\n" }.joined(), to: "offer.\(shell)")
     let home: [String: String?] = ["HOME": folder.path, "XDG_CONFIG_HOME": nil]
     let result = try await Command(path, ["offer.\(shell)"], environment: home, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.errorText)")
     let answers = result.outputText.components(separatedBy: "\n\n").map { $0.split(separator: "\n") }
-    for (line, omission) in Self.omissions {
+    for (line, word, isOffered) in Self.offers {
       let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
-      #expect(!answer.isEmpty && !answer.contains { offered($0) == omission }, "\(line): \(answer)")
-    }
-    for (line, offer) in Self.offers {
-      let answer = answers.first { $0.first.map(String.init) == line }?.dropFirst() ?? []
-      #expect(answer.contains { offered($0) == offer }, "\(line): \(answer)")
+      #expect(!answer.isEmpty && answer.contains { offered($0) == word } == isOffered, "\(line): \(answer)")
       #expect(!answer.contains { $0.hasPrefix("jobs/b.txt") })
     }
   }
