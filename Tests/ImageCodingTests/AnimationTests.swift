@@ -62,6 +62,24 @@ struct FixtureAnimation: CustomTestStringConvertible, Sendable {
     #expect(first.byteCount * fixture.frames.count == whole.byteCount)
   }
 
+  @Test(
+    arguments: [
+      ("animated.avif", [200, 200, 200]), ("animated-alpha.avif", [100, 300]), ("animated.jxl", [200, 300, 200]),
+      ("animated-alpha.jxl", [100, 300]),
+    ]
+  )
+  func `frames of formats that Pillow may lack follow each other, or the first is decoded alone`(name: String, times: [Int])
+    throws
+  {
+    guard let bytes = FixtureImage.ofEveryFormat.first(where: { $0.name == name })?.bytes else { return }
+    let image = try Standard.decode(bytes)
+    let frames = try #require(image.animation?.frames)
+    #expect(frames.map(\.duration) == times.map { .milliseconds($0) } && frames[0].pixels == image.pixels)
+    #expect(zip(frames, frames.dropFirst()).allSatisfy { $0.pixels != $1.pixels })
+    let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
+    #expect(first.animation == nil && first.pixels == image.pixels)
+  }
+
   @Test(arguments: FixtureAnimation.all) func `all frames are scaled to the requested size`(_ fixture: FixtureAnimation) throws {
     let bytes = FixtureImage.named(fixture.name).bytes
     let size = ImageSize(width: 40, height: 30)

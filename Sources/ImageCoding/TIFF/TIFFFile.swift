@@ -96,7 +96,9 @@ struct TIFFFile {
   }
 
   /// By PhotometricInterpretation.
-  private static let colorSpaces: [Int32: ImageHeader.ColorSpace] = [0: .gray, 1: .gray, 2: .rgb, 3: .indexed, 5: .cmyk, 6: .ycbcr]
+  private static let colorSpaces: [Int32: ImageHeader.ColorSpace] = [
+    0: .gray, 1: .gray, 2: .rgb, 3: .indexed, 5: .cmyk, 6: .ycbcr,
+  ]
 
   private mutating func followChain(_ file: TIFFBytes, isComplete: Bool) {
     var seen: Set<Int> = []

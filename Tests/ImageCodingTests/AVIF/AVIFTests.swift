@@ -7,26 +7,6 @@ import Testing
 @Suite("AVIF") struct AVIFTests {
   private let bytes = FixtureImage.named("animated-alpha.avif").bytes
 
-  @Test func `all frames are decoded with their durations`() throws {
-    let image = try Standard.decode(FixtureImage.named("animated.avif").bytes)
-    let animation = try #require(image.animation)
-    #expect(animation.frames.map(\.duration) == [.milliseconds(200), .milliseconds(200), .milliseconds(200)])
-    #expect(animation.frames[0].pixels == image.pixels)
-    #expect(animation.frames[1].pixels != animation.frames[0].pixels)
-    #expect(animation.frames[2].pixels != animation.frames[1].pixels)
-  }
-
-  @Test func `a frame shorter than 11 ms is shown for 100 ms`() throws {
-    let animation = try #require(try Standard.decode(bytes).animation)
-    #expect(animation.frames.map(\.duration) == [.milliseconds(100), .milliseconds(300)])
-  }
-
-  @Test func `the first frame alone isn't animated`() throws {
-    let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
-    #expect(first.animation == nil)
-    #expect(first.pixels == (try Standard.decode(bytes).pixels))
-  }
-
   @Test func `the edit list sets the loop count`() throws {
     func loops(_ change: (inout [UInt8]) -> Void) throws -> Int? {
       var bytes = bytes

@@ -79,18 +79,6 @@ import Testing
     #expect(try Standard.prove(bytes + [0, 0, 0]).header == Standard.header(bytes))
   }
 
-  @Test func `all frames of an animation are decoded with their durations`() throws {
-    let image = try Standard.decode(FixtureImage.named("animated.jxl").bytes)
-    let animation = try #require(image.animation)
-    #expect(animation.frames.map(\.duration) == [.milliseconds(200), .milliseconds(300), .milliseconds(200)])
-    #expect(animation.loopCount == 0)
-    #expect(animation.frames[0].pixels == image.pixels)
-    #expect(animation.frames[1].pixels != animation.frames[0].pixels)
-    #expect(animation.frames[2].pixels != animation.frames[1].pixels)
-    let alpha = try #require(try Standard.decode(FixtureImage.named("animated-alpha.jxl").bytes).animation)
-    #expect(alpha.frames.map(\.duration) == [.milliseconds(100), .milliseconds(300)])
-  }
-
   @Test func `the animation header sets the loop count`() throws {
     let bytes = FixtureImage.named("animated.jxl").bytes
     let original = try Standard.decode(bytes)
@@ -110,13 +98,6 @@ import Testing
       return nil
     }
     #expect(images.first?.animation?.loopCount == 3)
-  }
-
-  @Test func `the first frame alone isn't animated`() throws {
-    let bytes = FixtureImage.named("animated.jxl").bytes
-    let first = try Standard.decode(bytes, options: DecodingOptions(firstFrameOnly: true))
-    #expect(first.animation == nil)
-    #expect(first.pixels == (try Standard.decode(bytes).pixels))
   }
 }
 #endif
