@@ -40,7 +40,7 @@ struct ClientTests {
     #expect(try await first.recorder.waitForEnds(3).count(where: \.isCancelled) == (ofDownloader ? 3 : 0))
   }
 
-  @Test func `a full receiver holds back new starts only while its client has waiting downloads`() async throws {
+  @Test func `a full receiver holds back new starts while its client has waiting downloads, until it has room`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()
     let full = Recorder()
@@ -57,6 +57,13 @@ struct ClientTests {
     client.cancel([1])
     try await fetcher.recorder.waitForEnd(of: 2)
     #expect(try await full.waitForEnds(1).map(\.isCancelled) == [true])
+
+    client.submit([Download(3, origin.url("/full"))])
+    try await fetcher.settle()
+    #expect(fetcher.downloader.statistics.running == 0 && fetcher.downloader.statistics.waiting == 1)
+    full.mayStart = true
+    client.capacityChanged()
+    try await full.waitForEnd(of: 3)
   }
 
   @Test(arguments: [true, false]) func `a closed client leaves no event behind`(explicitly: Bool) async throws {
@@ -88,17 +95,11 @@ struct ClientTests {
     #expect(receiver == nil)
   }
 
-  @Test func `a client can be closed after its downloader was shut down`() throws {
+  @Test func `after a shutdown a client's downloads end as cancelled, and it can be closed`() throws {
     let fetcher = try Fetcher()
     fetcher.downloader.shutDown()
     fetcher.client.cancel([1])
-    fetcher.client.close()
     #expect(fetcher.recorder.events.isEmpty)
-  }
-
-  @Test func `downloads submitted after a shutdown end as cancelled`() throws {
-    let fetcher = try Fetcher()
-    fetcher.downloader.shutDown()
     fetcher.client.submit([Download(1, "http://127.0.0.1:1/a"), Download(2, "http://127.0.0.1:1/b")])
     #expect(fetcher.recorder.ends.count(where: \.isCancelled) == 2)
     fetcher.client.close()

@@ -139,18 +139,6 @@ struct SchedulingTests {
     try await fetcher.recorder.waitForEnd(of: 2)
   }
 
-  @Test func `a receiver without room holds back new starts until it has room`() async throws {
-    let origin = try Origin(fallback: .body([1]))
-    let fetcher = try Fetcher()
-    fetcher.recorder.mayStart = false
-    fetcher.submit([origin.url("/1")])
-    try await fetcher.settle()
-    #expect(fetcher.downloader.statistics.running == 0 && fetcher.downloader.statistics.waiting == 1)
-    fetcher.recorder.mayStart = true
-    fetcher.client.capacityChanged()
-    try await fetcher.recorder.waitForEnd(of: 1)
-  }
-
   @Test func `downloads that fail immediately make room for the next at once`() async throws {
     let fetcher = try Fetcher(concurrency: 1, circuitBreaker: CircuitBreaker(failures: .max))
     // The kernel rejects connections to the broadcast address without network traffic.

@@ -65,14 +65,6 @@ struct TLSTests {
     expectGolden(failure.message)
   }
 
-  @Test func `a client certificate is sent to no other origin`() async throws {
-    let nginx = try await nginx(verifiesClients: true)
-    let (file, key) = (certificates.client, certificates.clientKey)
-    let with = options(.with(caFile: certificates.authority, clientCertificate: file, clientKey: key))
-    let end = try await fetch(.redirect(to: nginx.url("/a")), with).end
-    #expect(end.failure?.status == 400)
-  }
-
   @Test func `a client certificate is not sent for another origin's robots.txt`() async throws {
     let nginx = try await nginx(verifiesClients: true)
     let origin = try Origin(["/a": .redirect(to: nginx.url("/a"))], fallback: .status(404))
