@@ -1,4 +1,4 @@
-// The single import for programs that use the library.
+// The single import for programs that use the library. scripts/house: it has the name of its module, which has no types.
 @_exported public import ImageCaching
 @_exported public import ImageCoding
 @_exported public import ImageDownloading

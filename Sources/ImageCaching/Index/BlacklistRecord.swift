@@ -1,31 +1,36 @@
 public import Base
 
 /// An entry of the blacklist without its URL.
-public struct BlacklistHead: Sendable, Hashable {
-  /// The kind of the last failure.
-  public let kind: FailureKind
-  /// The HTTP status of the last failure, if there was one.
-  public let status: Int?
-  /// The first failure since it was blacklisted.
-  public let firstAt: Timestamp
-  /// The last failure.
-  public let lastAt: Timestamp
-  /// The number of failures.
-  public let count: Int
-  /// When it may be requested again; nil: never.
-  public let expiresAt: Timestamp?
+package struct BlacklistHead: Sendable, Hashable {
+  package let kind: FailureKind
+  package let status: Int?
+  package let firstAt: Timestamp
+  package let lastAt: Timestamp
+  package let count: Int
+  package let expiresAt: Timestamp?
 
   package func isExpired(at now: Timestamp) -> Bool { ExpiryRule.isOver(self, at: now, runStart: nil) }
 }
 
-/// An entry of the blacklist with all fields of its record; it has the properties of its head, too.
-@dynamicMemberLookup
+/// An entry of the blacklist with all fields of its record.
 public struct BlacklistRecord: Sendable, Hashable {
   package let key: CacheKey
   package let head: BlacklistHead
   public let identity: [UInt8]
   /// The URL, with credentials masked.
   public let shownURL: [UInt8]
+
+  /// The kind of the last failure.
+  public var kind: FailureKind { head.kind }
+  /// The HTTP status of the last failure, if there was one.
+  public var status: Int? { head.status }
+  /// The first failure since it was blacklisted.
+  public var firstAt: Timestamp { head.firstAt }
+  public var lastAt: Timestamp { head.lastAt }
+  /// The number of failures.
+  public var count: Int { head.count }
+  /// When it may be requested again; nil: never.
+  public var expiresAt: Timestamp? { head.expiresAt }
 
   init(key: CacheKey, head: BlacklistHead, identity: [UInt8], shownURL: [UInt8]) {
     (self.key, self.head, self.identity, self.shownURL) = (key, head, identity, shownURL)
@@ -34,8 +39,6 @@ public struct BlacklistRecord: Sendable, Hashable {
   init(_ stored: StoredBlacklistEntry, key: CacheKey) {
     self.init(key: key, head: stored.head, identity: Array(stored.identity), shownURL: Array(stored.url))
   }
-
-  public subscript<Value>(dynamicMember property: KeyPath<BlacklistHead, Value>) -> Value { head[keyPath: property] }
 }
 
 /// A record of the table `blacklist`: format version 1. All integers are little-endian.

@@ -119,7 +119,7 @@ extension UnsafeRawBufferPointer {
     return memcmp(own, others, count) == 0
   }
 
-  func hasSameBytes(as other: [UInt8]) -> Bool { other.withUnsafeBytes { hasSameBytes(as: $0) } }
+  package func hasSameBytes(as other: [UInt8]) -> Bool { other.withUnsafeBytes { hasSameBytes(as: $0) } }
 
   func begins(with prefix: UnsafeRawBufferPointer) -> Bool {
     count >= prefix.count && part(at: 0, count: prefix.count).hasSameBytes(as: prefix)

@@ -175,7 +175,7 @@ struct BatchLookUp {
   mutating func remembered(_ index: Int, at key: MemoryKey) -> RememberedImage? {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
     guard let found = memory.image(for: key) else { return nil }
-    guard identities.withIdentity(index, { found.identity.elementsEqual($0) }) else { return nil }
+    guard identities.withIdentity(index, { $0.hasSameBytes(as: found.identity) }) else { return nil }
     let (head, vary) = (found.known.head, found.known.vary)
     if !context.options.servesExpired, let cache = context.cache,
       cache.expiry.isExpired(head, at: context.now, runStart: context.runStart)

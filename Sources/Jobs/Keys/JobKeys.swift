@@ -24,6 +24,8 @@ package struct JobKey: Sendable {
 
   /// The dotted path; `[]` means each item of a list, as in `manifests[].path`.
   package let path: String
+  /// The key as written in its section: the last part of the path.
+  package let name: String
   /// A sentence without full stop.
   package let summary: String
   package private(set) var kind = Kind.section
@@ -44,7 +46,11 @@ package struct JobKey: Sendable {
   private(set) var text: @Sendable (Job) -> String = { _ in "" }
 
   /// Creates a section, unless ``value(_:_:_:example:opens:)`` or ``entries(exactlyOneOf:minimum:_:_:text:)`` follows.
-  init(_ path: String, _ summary: String, _ facts: Facts = []) { (self.path, self.summary, self.facts) = (path, summary, facts) }
+  init(_ path: String, _ summary: String, _ facts: Facts = []) {
+    (self.path, self.summary, self.facts) = (path, summary, facts)
+    // Once: the reader compares it with each key of a job.
+    name = path.keyName
+  }
 
   /// The key with a value that sets `option`.
   ///
@@ -109,9 +115,6 @@ package struct JobKey: Sendable {
 
   package var isRequired: Bool { facts.contains(.required) }
   package var isAdvanced: Bool { facts.contains(.advanced) }
-
-  /// The key as written in its section: the last part of the path.
-  package var name: String { path.keyName }
 
   var parent: String { path.lastIndex(of: ".").map { String(path[..<$0]) } ?? "" }
 

@@ -7,6 +7,7 @@ final class JSONRows {
   private let columns: URLList.Columns
   private let scratch = GrowingBytes()
   private let urlName: [UInt8]
+  private let priorityName: [UInt8]
   private let names: [(name: [UInt8], field: RowFields.Field)]
   /// The beginnings of names with dots, up to each dot.
   private let parents: Set<[UInt8]>
@@ -29,9 +30,10 @@ final class JSONRows {
   init(_ columns: URLList.Columns) {
     self.columns = columns
     urlName = Array(columns.url.utf8)
+    priorityName = Array(columns.priority.utf8)
     names = RowFields.Field.allCases.map { (Array(columns.name(of: $0).utf8), $0) }
     var parents: Set<[UInt8]> = []
-    for name in names.map(\.name) + [urlName, Array(columns.priority.utf8)] {
+    for name in names.map(\.name) + [urlName, priorityName] {
       for dot in name.indices where name[dot] == UInt8(ascii: ".") { parents.insert(Array(name[...dot])) }
     }
     self.parents = parents
@@ -118,7 +120,7 @@ final class JSONRows {
       if fields.url != nil { throw cursor.problem("field '\(columns.url)' occurs twice") }
       guard let text = try cursor.string() else { throw cursor.problem("field '\(columns.url)' isn't a string") }
       fields.url = text
-    } else if name.elementsEqual(columns.priority.utf8) {
+    } else if name.equals(priorityName) {
       if fields.priority != nil { throw cursor.problem("field '\(columns.priority)' occurs twice") }
       fields.priority = try cursor.string()
       if fields.priority == nil, cursor.current != UInt8(ascii: "n") {

@@ -170,7 +170,7 @@ struct RowTrailer {
   init(note: EntryNote) { self.note = note }
 
   init(decoding bytes: Slice<UnsafeRawBufferPointer>) {
-    var coder = Coder(rest: bytes)
+    var coder = Coder(rest: UnsafeRawBufferPointer(rebasing: bytes))
     code(&coder)
   }
 
@@ -243,40 +243,45 @@ struct RowTrailer {
   private struct Coder {
     var written: [UInt8] = []
     /// The bytes to read; nil if it writes.
-    var rest: Slice<UnsafeRawBufferPointer>?
+    var rest: UnsafeRawBufferPointer?
 
     mutating func code(_ bytes: inout [UInt8], count: Int) {
-      guard let rest else { return written += bytes }
-      bytes = Array(rest.prefix(count))
-      self.rest = rest.dropFirst(count)
+      if rest == nil { written += bytes } else { bytes = Array(take(count)) }
     }
 
+    // Numbers pass no array: rows of a spool have a dozen of them.
     mutating func code<Number: FixedWidthInteger>(_ number: inout Number) {
-      var bytes = withUnsafeBytes(of: number) { Array($0) }
-      code(&bytes, count: bytes.count)
-      number = bytes.count < MemoryLayout<Number>.size ? 0 : bytes.withUnsafeBytes { $0.loadUnaligned(as: Number.self) }
+      guard rest != nil else { return withUnsafeBytes(of: number) { written += $0 } }
+      let bytes = take(MemoryLayout<Number>.size)
+      number = bytes.count < MemoryLayout<Number>.size ? 0 : bytes.loadUnaligned(as: Number.self)
     }
 
     mutating func code<Number: FixedWidthInteger>(_ number: inout Number?) {
-      var value = number ?? 0
       guard codePresence(number != nil) else { return }
+      var value = number ?? 0
       code(&value)
       number = value
     }
 
     mutating func code(_ text: inout String?, maximum: Int) {
       guard codePresence(text != nil) else { return }
-      var bytes = Array((text ?? "").utf8.prefix(maximum))
-      var count = UInt16(bytes.count)
+      var count = UInt16(min(text?.utf8.count ?? 0, maximum))
       code(&count)
-      code(&bytes, count: Int(count))
-      text = String(decoding: bytes, as: UTF8.self)
+      guard rest == nil else { return text = String(decoding: take(Int(count)), as: UTF8.self) }
+      written += (text ?? "").utf8.prefix(Int(count))
     }
 
     private mutating func codePresence(_ isThere: Bool) -> Bool {
       var flag: UInt8 = isThere ? 1 : 0
       code(&flag)
       return flag == 1
+    }
+
+    /// The next bytes to read, which are fewer at their end.
+    private mutating func take(_ count: Int) -> UnsafeRawBufferPointer {
+      let bytes = UnsafeRawBufferPointer(rebasing: (rest ?? UnsafeRawBufferPointer(start: nil, count: 0)).prefix(count))
+      rest = rest.map { UnsafeRawBufferPointer(rebasing: $0.dropFirst(count)) }
+      return bytes
     }
   }
 }
