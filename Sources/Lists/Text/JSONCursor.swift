@@ -59,22 +59,22 @@ struct JSONCursor {
   /// Moves over a string and returns its characters; returns nil without moving if no string comes next.
   mutating func string() throws(JSONError) -> UnsafeRawBufferPointer? {
     guard take(UInt8(ascii: "\"")) else { return nil }
-    let mark = scratch.count
-    // What follows the last escape.
-    var (start, hasEscapes) = (index, false)
+    // What follows the last escape, and where the unescaped string starts if there is one.
+    var (start, mark) = (index, Int?.none)
     while true {
       switch current {
       case UInt8(ascii: "\""):
         let rest = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
         index += 1
-        if !hasEscapes { return rest }
+        guard let mark else { return rest }
         scratch.append(rest)
         return scratch[mark..<scratch.count]
       case UInt8(ascii: "\\"):
+        mark = mark ?? scratch.count
         scratch.append(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
         index += 1
         try appendEscape()
-        (start, hasEscapes) = (index, true)
+        start = index
       case 0..<32:
         throw index == bytes.count ? problem("unclosed string") : problem("unescaped control character in a string")
       default: index += 1
