@@ -37,7 +37,8 @@ struct ConnectionTests {
     )
     let fetcher = try Fetcher(concurrency: concurrency)
     let ends = try await fetcher.fetchAll((0..<100).map { origin.url("/\($0)") }, options: .forTests())
-    #expect(ends.allSatisfy { $0.image?.totalBytes == 1 && $0.summary.attempts == 1 })
+    let others = ends.filter { $0.image?.totalBytes != 1 || $0.summary.attempts != 1 }
+    #expect(others.isEmpty)
   }
 
   @Test(arguments: [true, false]) func `a server without HTTP/2 fails if only HTTP/2 is allowed`(isSecure: Bool) async throws {
