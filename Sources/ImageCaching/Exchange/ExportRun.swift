@@ -263,7 +263,7 @@ public struct ExportResult: Sendable, Hashable {
   public var transformed = 0
   /// Identities that aren't cached.
   public var missing = 0
-  /// Images whose name by a ``NamePattern`` another URL had, so that it got a hash.
+  /// Images whose name by the pattern another URL had, so that it got a hash.
   public var renamed = 0
   /// Images named by their hash, since their list has no identifier.
   public var withoutID = 0

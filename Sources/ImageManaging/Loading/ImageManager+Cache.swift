@@ -108,7 +108,8 @@ extension ImageManager {
   /// ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` unless a format is given. In memory it stores the image
   /// itself.
   ///
-  /// - Parameter recalculatesData: whether to encode it although `data` is given, since the pixels have changed; false by default.
+  /// With `recalculatesData` it is encoded although `data` is given, since the pixels have changed.
+  ///
   /// - Throws: `failed` if the URL is invalid, the image can't be encoded, its bytes break the manager's rules, or the disk can't
   ///   store them.
   public func store(
