@@ -84,9 +84,9 @@ public struct TransferSummary: Sendable, Hashable {
   public var waitedNanoseconds: UInt64 = 0
   /// Whether it joined the transfer of another download, which has the same cost once.
   public var isShared = false
-  /// The status and headers of the last response, rejected or not; nil if there was none, or if nobody wanted details.
+  /// The status and headers of the last response, rejected or not; nil if there was none, or if details weren't requested.
   public internal(set) var response: ResponseHead?
-  /// The timings of the last attempt's last request; nil if it used an ``ImageLoader``, or if nobody wanted details.
+  /// The timings of the last attempt's last request; nil if it used an ``ImageLoader``, or if details weren't requested.
   public internal(set) var metrics: TransferMetrics?
 
   /// Creates the summary of a download that made no request.

@@ -55,7 +55,7 @@ final class CodingThreads: Sendable {
   }
   func close() { queue.close() }
 
-  // Without a store thread nobody has closed it.
+  // If the store thread couldn't start, the threads are still open.
   deinit { close() }
 
   func join() { threads.forEach { $0.join() } }
