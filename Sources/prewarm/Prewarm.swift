@@ -17,6 +17,8 @@ extension GroupCommand {
 }
 
 @main struct Prewarm: ParsableCommand {
+  // Each command has its name written: ArgumentParser asks every command of the tree for it at start, and to derive one from its type
+  // costs 0.1 ms.
   static let configuration = CommandConfiguration(
     commandName: "prewarm",
     abstract: "Warm image caches and check image URLs",

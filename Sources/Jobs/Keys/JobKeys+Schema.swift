@@ -43,7 +43,7 @@ extension JobKeys {
     case .section: members += schema(of: key.path)
     case .valueOrSection:
       // After the words or the text, before a variable.
-      var schemas = key.form.schemas
+      var schemas = key.form.schemas()
       schemas.insert(schema(of: key.path), at: 1)
       members.append(("anyOf", .array(schemas.map { .object($0) })))
     case .entries(let names, let minimum):

@@ -13,6 +13,7 @@ struct BlacklistCommand: GroupCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List blacklisted URLs with reason, count and times",
       discussion: """
         EXAMPLES:
@@ -37,6 +38,7 @@ struct BlacklistCommand: GroupCommand {
 
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove URLs from the blacklist",
       discussion: """
         The next run requests them again. Exits with 1 if a URL isn't on the blacklist; the others are removed.
@@ -63,6 +65,7 @@ struct BlacklistCommand: GroupCommand {
 
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "clear",
       abstract: "Remove all URLs from the blacklist",
       discussion: """
         EXAMPLES:

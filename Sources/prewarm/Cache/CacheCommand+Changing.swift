@@ -7,6 +7,7 @@ import Jobs
 extension CacheCommand {
   struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove images and their resized copies from the cache",
       discussion: """
         With --job, all variants and edges of the job are removed. Exits with 1 if a URL isn't cached; the others are removed.
@@ -47,6 +48,7 @@ extension CacheCommand {
 
   struct Trim: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "trim",
       abstract: "Remove expired entries, then the oldest beyond the size limit",
       discussion: """
         Options override the job file, which overrides the defaults.
@@ -86,6 +88,7 @@ extension CacheCommand {
 
   struct Clear: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "clear",
       abstract: "Remove images and copies of lists of a namespace; keep the blacklist",
       discussion: """
         Requires exclusive access: exits with 1 and names the processes if others use the cache.
@@ -109,6 +112,7 @@ extension CacheCommand {
 
   struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "verify",
       abstract: "Verify the checksum of every image; remove damaged ones",
       discussion: """
         Other processes may use the cache meanwhile. The next run downloads removed images again. Exits with 1 if an image is damaged, and \
@@ -149,6 +153,7 @@ extension CacheCommand {
 
   struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "compact",
       abstract: "Compact the cache index to reclaim disk space",
       discussion: """
         Requires exclusive access: exits with 1 and names the processes if others use the cache.

@@ -14,6 +14,7 @@ extension CacheCommand {
     }
 
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Export cached images as files, for a server or an app",
       discussion: """
         Files are named host/path, with a hash if the URL has a query or unusual characters. Resized images have the extension of their \

@@ -7,6 +7,7 @@ import Jobs
 extension CacheCommand {
   struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "import",
       abstract: "Import images from other caches or from folders of files",
       discussion: """
         The newest image of each URL wins. From another cache, prewarm imports the images with their times and validators, and the \

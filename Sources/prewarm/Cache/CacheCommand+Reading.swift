@@ -8,6 +8,7 @@ import Jobs
 extension CacheCommand {
   struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "stats",
       abstract: "Show the size of the cache and how long it is fresh",
       discussion: """
         Without --namespace and --job, lists all namespaces if there are several.
@@ -139,6 +140,7 @@ extension CacheCommand {
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List cached images with time, size and format",
       discussion: """
         EXAMPLES:
@@ -157,6 +159,7 @@ extension CacheCommand {
 
   struct Get: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "get",
       abstract: "Write a cached image to standard output",
       discussion: """
         With --job, it is the image as that job resizes it; of several variants and edges, the first that is cached. Expired images \

@@ -6,6 +6,7 @@ import Reports
 extension ReportCommand {
   struct Diff: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "diff",
       abstract: "Compare two reports: broken, fixed and changed URLs",
       discussion: """
         Two JSON Lines reports show all differences. A JSON report that lists every failure shows broken and fixed URLs. Entries match \

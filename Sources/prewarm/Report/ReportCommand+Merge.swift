@@ -5,6 +5,7 @@ import Jobs
 extension ReportCommand {
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "merge",
       abstract: "Merge the reports of several runs or shards into one",
       discussion: """
         JSON and JSON Lines reports may be mixed. Exits with the worst exit status of the reports; the default fail-on applies to JSON \

@@ -37,6 +37,7 @@ func noteRows(_ path: String, _ display: Display) {
 extension ReportCommand {
   struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Show a JSON or JSON Lines report as text or in another form",
       discussion: """
         The forms csv, jsonl and junit require a JSON Lines report. JSON Lines have no times, cache figures and fail-on of their run. \

@@ -273,13 +273,14 @@ extension Option where Value == JobOverride? {
     completes: Bool = false,
     completion: CompletionKind? = nil
   ) {
-    let origin = origin ?? "--\(key.split(separator: ".").last ?? "")"
     self.init(
       name: name,
       help: ArgumentHelp(help, discussion: discussion, valueName: valueName),
       completion: completes ? .list(JobKeys.suggestions(for: key)) : completion
     ) { value in
-      isText ? JobOverride(path: key, text: value, origin: origin) : JobOverride(path: key, value: value, origin: origin)
+      let origin = origin ?? "--\(key.split(separator: ".").last ?? "")"
+      return isText
+        ? JobOverride(path: key, text: value, origin: origin) : JobOverride(path: key, value: value, origin: origin)
     }
   }
 }

@@ -38,6 +38,7 @@ struct PlanArgument: ParsableArguments {
 extension ShardsCommand {
   struct Plan: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "plan",
       abstract: "Read all lists once, and write the entries of each shard",
       discussion: """
         The folder gets plan.json, the job as it is, without values of variables, and the entries of each shard, with the credentials of \
@@ -121,6 +122,7 @@ extension ShardsCommand {
 
   struct Run: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "run",
       abstract: "Run one shard of a plan, and commit its report",
       discussion: """
         Writes done/I.jsonl and done/I.json in the plan's folder, both by rename. If they are there, it exits with 0 at once, so the same \
@@ -217,6 +219,7 @@ extension ShardsCommand {
 
   struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "status",
       abstract: "Show how many shards of a plan are done",
       discussion: """
         EXAMPLES:
@@ -270,6 +273,7 @@ extension ShardsCommand {
 
   struct Merge: ParsableCommand {
     static let configuration = CommandConfiguration(
+      commandName: "merge",
       abstract: "Merge the reports of a plan's shards into that of the job",
       discussion: """
         Writes the reports of --report, else those that the job names, and prints a text report. The job's fail-on judges all entries.
