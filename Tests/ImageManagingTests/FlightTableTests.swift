@@ -37,7 +37,7 @@ import Testing
         BatchEntry(line: UInt64(index), priority: priority, parts: .empty, requestRange: bytes.indices),
         text: bytes
       )
-      return Flight(key: key ?? self.key(name), identity: bytes, entry: entry, context: context ?? self.context)
+      return Flight(own: ImageName(key: key ?? self.key(name), identity: bytes), entry: entry, context: context ?? self.context)
     }
     return table.join(flights, receiver: receiver ?? self.receiver) { _ in seenInFlight }
   }
@@ -66,7 +66,7 @@ import Testing
     _ = join(["mine", "shared"])
     _ = join(["shared"], receiver: other)
     let stopped = table.stop(.now, for: receiver).numbers
-    #expect(stopped.compactMap { table.flight($0)?.identity } == [Array("mine".utf8)])
+    #expect(stopped.compactMap { table.flight($0)?.name.identity } == [Array("mine".utf8)])
     #expect(stopped.allSatisfy { table.flight($0)?.stop == .now })
   }
 

@@ -108,18 +108,129 @@ import Testing
     }
   }
 
-  @Test func `images of different credentials are kept apart, and no credential is written to disk`() async throws {
-    let request = { (user: String) in
-      var request = album.request("/a.jpg")
-      request.options.credentials = .fixed(Credential(user: user, password: "SECRET"))
-      request.options.retries = 0
+  /// Ways to show who asks.
+  enum Sender: String, CaseIterable {
+    case authorization = "Authorization"
+    case cookie = "Cookie"
+    case apiKey = "X-Api-Key"
+    case basic, perHost, urlCredentials, certificate
+
+    /// The request of `user`.
+    func request(_ url: String, _ user: String) -> ImageRequest {
+      var request = ImageRequest(url: url)
+      switch self {
+      case .authorization, .cookie, .apiKey: request.options.headers = [.init(rawValue, "\(user)-SECRET")]
+      case .basic: request.options.credentials = .fixed(Credential(user: user, password: "SECRET"))
+      case .perHost: request.options.credentials = .perHost(name: user) { _, _, _ in Credential(user: user, password: "SECRET") }
+      case .urlCredentials: request.url = url.replacing("http://", with: "http://\(user):SECRET@")
+      case .certificate:
+        var connection = DownloadOptions.Connection()
+        connection.tls.clientCertificate = "/\(user)-SECRET.pem"
+        request.options.connection = connection
+      }
       return request
     }
-    for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .network) }
-    for user in ["alice", "bob"] { #expect(try await album.manager.response(for: request(user)).source == .memory) }
-    #expect(try await album.source("/a.jpg") == .network)
-    let identities = try album.cache.entries(after: nil, limit: 5).map { String(decoding: $0.identity, as: UTF8.self) }
-    #expect(Set(identities).count == 3 && identities.allSatisfy { !$0.contains("SECRET") && !$0.contains("alice") })
+  }
+
+  /// `Cache-Control`, and whether an image for one user may be shown to another (RFC 9111, section 3.5).
+  static let permissions: [(String, Bool)] = [
+    ("", false), ("private", false), ("max-age=60", false), ("public, private", false), ("public, max-age=60", true),
+    ("s-maxage=60", true), ("must-revalidate, max-age=60", true),
+  ]
+
+  @Test(arguments: Sender.allCases, [FreshnessRule.age, .http])
+  func `an image for one user's credentials is shown to others only if the server allows it`(
+    _ sender: Sender,
+    _ freshness: FreshnessRule
+  ) async throws {
+    let album = try Album(freshness: freshness)
+    // A certificate that can't be read matters to TLS only.
+    for (number, (control, isShared)) in Self.permissions.enumerated() {
+      album.origin.set("/\(number)", .body(SampleImages.jpeg(number), headers: ["Cache-Control": control, "ETag": "\"1\""]))
+      let url = album.url("/\(number)")
+      #expect(try await album.manager.response(for: sender.request(url, "alice")).source == .network)
+      #expect(try await album.manager.response(for: sender.request(url, "alice")).source == .memory)
+      let other = try await album.manager.response(for: sender.request(url, "bob")).source
+      #expect(other == (isShared ? .disk : .network), "\(control)")
+      // Nobody in particular gets neither.
+      #expect(try await album.manager.response(for: ImageRequest(url: url)).source == .network)
+      #expect(try await album.manager.isCached(sender.request(url, "carol")) == isShared)
+      let record = try await album.manager.record(for: sender.request(url, "bob"))
+      #expect(record != nil)
+      try await album.manager.remove(sender.request(url, "bob"))
+      #expect(try await album.manager.isCached(sender.request(url, "bob")) == false)
+    }
+    let identities = try album.cache.entries(after: nil, limit: 50).map { String(decoding: $0.identity, as: UTF8.self) }
+    #expect(identities.allSatisfy { !$0.contains("SECRET") && !$0.contains("alice") })
+  }
+
+  @Test(arguments: Sender.allCases)
+  func `images are for all credentials if the caller says so`(_ sender: Sender) async throws {
+    let album = try Album { $0.options.sharesAcrossCredentials = true }
+    #expect(try await album.manager.response(for: sender.request(album.url("/a.jpg"), "alice")).source == .network)
+    #expect(try await album.manager.response(for: sender.request(album.url("/a.jpg"), "bob")).source == .memory)
+    #expect(try await album.source("/a.jpg") == .memory)
+    #expect(try album.cache.totals().entries == 1)
+  }
+
+  @Test func `an image for all credentials is revalidated for all, and leaves when the server forbids it`() async throws {
+    let album = try Album(freshness: .http)
+    let control = Watched("public, max-age=60")
+    album.origin.set(
+      "/c.jpg",
+      .computed { request in
+        let headers: HeaderFields = ["Cache-Control": control.value, "ETag": "\"\(control.value)\""]
+        if request.headers["If-None-Match"] == "\"\(control.value)\"" { return .status(304, headers: headers) }
+        return .body(SampleImages.jpeg(3), headers: headers)
+      }
+    )
+    let load = { (user: String) in
+      album.memory.removeAll()
+      return try await album.manager.response(for: Sender.authorization.request(album.url("/c.jpg"), user)).result.outcome
+    }
+    #expect(try await load("alice") == .downloaded)
+    album.clock.advance(by: .seconds(61))
+    #expect(try await load("bob") == .revalidated)
+    #expect(try await load("carol") == .hitDisk)
+    control.withLock { $0 = "private, max-age=60" }
+    album.clock.advance(by: .seconds(61))
+    #expect(try await load("alice") == .downloaded)
+    #expect(try await load("bob") == .downloaded)
+    #expect(try await load("alice") == .hitDisk)
+  }
+
+  @Test func `a transformed image for all credentials is made once`() async throws {
+    let album = try Album { $0.encoding = TransformEncoding(format: .png) }
+    album.origin.set("/c.jpg", .body(SampleImages.jpeg(3), headers: ["Cache-Control": "public"]))
+    let load = { (user: String, isPrivate: Bool) in
+      var request = Sender.cookie.request(album.url(isPrivate ? "/a.jpg" : "/c.jpg"), user)
+      request.decoding.transformer = .resize(width: 8)
+      return try await album.manager.data(for: request).source
+    }
+    for isPrivate in [false, true] {
+      #expect(try await load("alice", isPrivate) == .network)
+      #expect(try await load("bob", isPrivate) == (isPrivate ? .network : .disk))
+      #expect(try await load("bob", isPrivate) == .disk)
+    }
+  }
+
+  @Test func `an image that a modifier requests with credentials of its own isn't stored`() async throws {
+    let sign = { (user: String) in
+      RequestModifier(name: user) { request in
+        var request = request
+        request.headers.append(HeaderField("Authorization", user))
+        return request
+      }
+    }
+    album.origin.set("/c.jpg", .body(SampleImages.jpeg(3), headers: ["Cache-Control": "public"]))
+    for (path, shares, isStored) in [("/a.jpg", false, false), ("/c.jpg", false, true), ("/b.jpg", true, true)] {
+      var request = album.request(path)
+      request.options.requestModifier = sign("alice \(path)")
+      request.options.sharesAcrossCredentials = shares
+      #expect(try await album.manager.response(for: request).source == .network)
+      request.options.requestModifier = sign("bob \(path)")
+      #expect(try await album.manager.response(for: request).source == (isStored ? .memory : .network))
+    }
   }
 
   @Test func `managers share a downloader, and each gets its own results`() async throws {

@@ -14,6 +14,10 @@ public struct DownloadResponse: Sendable {
   public var vary: String?
   /// How long the response may be reused, counted from the end of its body.
   public var freshness: Freshness
+  /// Whether a request with other credentials may get it (RFC 9111, section 3.5); false unless this one had credentials.
+  package var isForAnySender = false
+  /// Whether a ``RequestModifier`` has sent credentials that the options don't have.
+  package var hasUnknownSender = false
   /// Whether `Cache-Control`, and whether `Expires`, sets ``freshness``.
   package var hasCacheControl: Bool
   package var hasExpires: Bool

@@ -117,6 +117,13 @@ struct ResponseFields {
     return joined.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
   }
 
+  /// Whether a response to a request with credentials may be reused for a request with others (RFC 9111, section 3.5).
+  var isForAnySender: Bool {
+    var control = CacheControl()
+    for value in values where value.name == .cacheControl { control.add(bytes[value.range]) }
+    return (control.isPublic || control.isMustRevalidate) && !control.isPrivate
+  }
+
   /// How long the response may be reused, for a request at that time.
   func freshness(requested: Timestamp, received: Timestamp) -> Freshness {
     guard has(.cacheControl) || has(.expires) else { return Freshness() }
@@ -274,6 +281,9 @@ struct CacheControl {
   private(set) var isNoCache = false
   private(set) var isMustRevalidate = false
   private(set) var isImmutable = false
+  /// `public`, or `s-maxage`, which implies it for requests with credentials.
+  private(set) var isPublic = false
+  private(set) var isPrivate = false
 
   mutating func add(_ header: ArraySlice<UInt8>) {
     header.forEachPart(separatedBy: UInt8(ascii: ",")) { directive in
@@ -296,6 +306,10 @@ struct CacheControl {
       isMustRevalidate = true
     } else if Self.is(name, "immutable") {
       isImmutable = true
+    } else if Self.is(name, "public") || Self.is(name, "s-maxage") {
+      isPublic = true
+    } else if Self.is(name, "private") {
+      isPrivate = true
     }
   }
 

@@ -79,6 +79,36 @@ extension PreparedOptions {
   package func credential(for url: UnsafeRawBufferPointer) -> Credential? { credentials?.credential(for: url) }
 }
 
+extension DownloadOptions {
+  /// Who all requests with these options come from, whatever their URL, as lines of text; empty if they show nobody. It is secret.
+  ///
+  /// - Parameter defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
+  package func senderLines(defaults: [HeaderField]) -> [String] {
+    guard !purpose.isForOtherOrigin else { return [] }
+    var lines = requestHeaders(defaults: defaults).filter(\.isCredential).map { "\($0.name.lowercased()): \($0.value)" }
+    // Neither the cookies of the jar nor the key of a certificate are known here; both stay with the downloader or the file.
+    if handlesCookies { lines.append("cookies of the jar") }
+    if let file = connection.tls.clientCertificate { lines.append("client certificate \(file)") }
+    return lines.sorted()
+  }
+
+  /// The line for the credential of ``credentials`` in ``senderLines(defaults:)``; nil if it isn't sent.
+  package func senderLine(_ credential: Credential, defaults: [HeaderField]) -> String? {
+    let value = requestValue(ofHeader: "Authorization", defaults: defaults, credential: credential)
+    return value == credential.basicAuthorization ? "authorization: \(credential.basicAuthorization)" : nil
+  }
+}
+
+extension HeaderField {
+  /// Whether its name says that it shows who asks, as `Authorization`, `Cookie` and the headers of services, such as `X-Api-Key`, do.
+  package var isCredential: Bool {
+    let name = name.lowercased()
+    // Those of a proxy are none of the server's.
+    if name.hasPrefix("proxy-") { return false }
+    return ["auth", "cookie", "credential", "jwt", "key", "passw", "secret", "session", "token"].contains { name.contains($0) }
+  }
+}
+
 extension Credential {
   /// The value of the `Authorization` header for it (RFC 7617, section 2).
   var basicAuthorization: String { "Basic " + String(decoding: Array("\(user):\(password)".utf8).base64, as: UTF8.self) }

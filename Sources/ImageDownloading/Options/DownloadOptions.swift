@@ -33,6 +33,12 @@ public struct DownloadOptions: Sendable, Hashable {
   /// Whether cookies are kept and sent, at a download's own origin, from one jar in memory for all such downloads of a downloader
   /// (RFC 6265); false by default. See ``ImageDownloader/clearCookies()``.
   public var handlesCookies = false
+  /// Whether images that are requested with credentials count as everyone's; false by default: a manager keeps them apart by a digest of the
+  /// credentials, unless the response allows any request to use it (`public`, `s-maxage`, `must-revalidate`: RFC 9111, section 3.5).
+  ///
+  /// Credentials are those of the URL, ``credentials``, a client certificate, cookies, and headers such as `Authorization`, `Cookie` or
+  /// `X-Api-Key`. An image that a ``requestModifier`` requests with credentials of its own isn't stored, since they are unknown before.
+  public var sharesAcrossCredentials = false
   /// Whether invalid TLS certificates are accepted, on each hop; false by default. Anyone on the path can then read it.
   public var allowsInvalidTLSCertificates = false
   /// How connections are made; by default directly, with the HTTP version that TLS negotiates.

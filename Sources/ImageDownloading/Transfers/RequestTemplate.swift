@@ -149,6 +149,8 @@ struct OwnRequest {
   let headers: CurlList
   /// Whether a 304 is a valid response.
   let isConditional: Bool
+  /// Whether a modifier has changed who it comes from.
+  private(set) var hasUnknownSender = false
 
   /// Creates the next request of `job`; nil if the template suffices.
   ///
@@ -178,6 +180,7 @@ struct OwnRequest {
         throw ImageFailure(.internal, message: "the request modifier \(modifier.name) returned an invalid header")
       }
       if modified.url != request.url { url = try Self.normalized(modified.url, like: job.url, modifier.name) }
+      hasUnknownSender = Set(modified.headers.filter(\.isCredential)) != Set(fields.filter(\.isCredential))
       request = modified
     }
     // Headers that a hook removed aren't sent, even if libcurl would add them; but those of a probe stay.

@@ -68,6 +68,8 @@ final class Transfer {
     var isRanged = false
     /// Whether a 304 is a valid response.
     var isConditional = false
+    /// Whether a modifier has changed who it comes from.
+    var hasUnknownSender = false
     /// Whether it is the second request after an accepted one, for the status of caches on the way.
     var isSecond = false
     var phase = Phase.resolving
@@ -158,6 +160,7 @@ final class Transfer {
       method: kind.method,
       isRanged: kind.method == .probe && !kind.isPlain,
       isConditional: own?.isConditional == true,
+      hasUnknownSender: own?.hasUnknownSender == true,
       isSecond: job.accepted != nil,
       resolves: resolves,
       isCountedAsResolving: resolves,

@@ -115,6 +115,8 @@ extension Transfer {
     let duration = time.monotonic().since(request.started)
     result.freshness = fields.freshness(requested: received.advanced(by: .zero - duration), received: received)
     (result.hasCacheControl, result.hasExpires) = (fields.has(.cacheControl), fields.has(.expires))
+    result.isForAnySender = fields.isForAnySender
+    result.hasUnknownSender = request.hasUnknownSender
     result.contentType = fields.last(.contentType)
     result.vary = fields.joined(.vary)
     result.isNotModified = isNotModified

@@ -16,8 +16,12 @@ final class Flight: Sendable {
     static func < (left: Stop, right: Stop) -> Bool { left.rawValue < right.rawValue }
   }
 
-  let key: CacheKey
-  let identity: [UInt8]
+  /// The image that it looks for, or the one that it reads or revalidates.
+  let name: ImageName
+  /// The image that belongs to the credentials of the request.
+  let own: ImageName
+  /// The image that any credentials may get; nil if the request has none.
+  let shared: ImageName?
   /// The entry that started it; its URLs are requested and recorded.
   let entry: Entry
   let context: LoadContext
@@ -30,16 +34,17 @@ final class Flight: Sendable {
   private let urgency: Atomic<UInt8>
 
   init(
-    key: CacheKey,
-    identity: [UInt8],
+    own: ImageName,
+    shared: ImageName? = nil,
+    usesShared: Bool = false,
     entry: Entry,
     context: LoadContext,
     known: BlacklistHead? = nil,
     copy: CachedCopy? = nil,
     revalidation: Revalidation? = nil
   ) {
-    self.key = key
-    self.identity = identity
+    (self.own, self.shared) = (own, shared)
+    name = usesShared ? shared ?? own : own
     self.entry = entry
     self.context = context
     self.known = known
@@ -49,6 +54,16 @@ final class Flight: Sendable {
   }
 
   var prepared: PreparedOptions { context.download(entry.variant, whole: entry.needsSHA256) }
+
+  /// The image that a response brings (RFC 9111, section 3.5).
+  func name(of response: DownloadResponse) -> ImageName { response.isForAnySender ? shared ?? own : own }
+
+  /// Whether the response may be cached: its server allows it, as far as that counts, and it is known for whom it is.
+  func mayKeep(_ response: DownloadResponse) -> Bool {
+    guard response.freshness.isStorable || !context.followsHTTPFreshness else { return false }
+    return !response.hasUnknownSender || response.isForAnySender || prepared.options.sharesAcrossCredentials
+  }
+
   var shownText: String { String(decoding: entry.shownURL, as: UTF8.self) }
 
   /// The highest class of its waiters.

@@ -36,20 +36,20 @@ struct FlightDelivery {
     let context = flight.context
     guard let memory = context.options.memory, !final.isVoid else { return }
     if final.replacesCached, flight.mayReplace {
-      memory.removeAll(of: flight.key, namespace: context.memoryKey(flight.key).namespace)
+      memory.removeAll(of: final.name.key, namespace: context.memoryKey(final.name.key).namespace)
     }
     guard context.writesMemory, final.result.outcome != .failed, let product = final.product, final.mayBeKept else { return }
     var known = product.known
     known.head = final.head ?? known.head
     if let image = product.image, context.layers.writes.contains(.memory) {
       known.shown = known.shown.map { known.head.showing($0) }
-      let remembered = RememberedImage(identity: flight.identity, image: image, known: known)
-      memory.insert(remembered, for: context.memoryKey(flight.key))
+      let remembered = RememberedImage(identity: final.name.identity, image: image, known: known)
+      memory.insert(remembered, for: context.memoryKey(final.name.key))
     }
     if let original = product.original {
       (known.shown, known.isJudged) = (nil, false)
-      let remembered = RememberedImage(identity: flight.identity, image: original, known: known)
-      memory.insert(remembered, for: context.originalMemoryKey(flight.key))
+      let remembered = RememberedImage(identity: final.name.identity, image: original, known: known)
+      memory.insert(remembered, for: context.originalMemoryKey(final.name.key))
     }
   }
 

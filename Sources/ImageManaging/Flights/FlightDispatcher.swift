@@ -38,7 +38,7 @@ final class FlightDispatcher: Sendable {
     defer { if gate.leave() { inbox.mailbox.post(.close) } }
     context.readAhead?.note(batch.entries.count)
     try batch.bytes.withRawBytes { bytes throws(CacheError) in
-      var lookUp = BatchLookUp(batch, in: bytes, context: context, defaultHeaders: defaultHeaders(context))
+      var lookUp = BatchLookUp(batch, in: bytes, context: context)
       var indices = Array(batch.entries.indices)
       var isDecided = [Bool](repeating: false, count: batch.entries.count)
       while !indices.isEmpty {
@@ -138,9 +138,6 @@ final class FlightDispatcher: Sendable {
   func closeClients() {
     for client in clients.all { client.close() }
   }
-
-  /// The headers that the downloader sends with all requests of `context`.
-  func defaultHeaders(_ context: LoadContext) -> [HeaderField] { (context.options.downloader ?? downloader).headers }
 
   private func client(of context: LoadContext) -> DownloadClient { clients.client(of: context.options.downloader) }
 }

@@ -143,10 +143,10 @@ final class FlightTable: Sendable {
 extension FlightTable.State {
   fileprivate mutating func join(_ flight: Flight, _ waiter: Waiter, mustShare: Bool) -> FlightTable.Joined {
     let share = ObjectIdentifier(flight.context.share)
-    let index = FlightTable.Index(key: flight.key, share: share, isRead: flight.copy != nil)
+    let index = FlightTable.Index(key: flight.name.key, share: share, isRead: flight.copy != nil)
     let current = flights.slot(of: index)
     // Another identity with the same hash has a flight of its own that no request joins.
-    if let current, flights[current].flight.identity == flight.identity {
+    if let current, flights[current].flight.name.identity == flight.name.identity {
       flights[current].waiters.append(waiter)
       return .shared(flights[current].number, raises: flights[current].flight.raise(to: waiter.entry.priority))
     }

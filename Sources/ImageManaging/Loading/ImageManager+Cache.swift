@@ -13,20 +13,20 @@ extension ImageManager {
 
   /// Whether memory has the image as requested: transformed if the request transforms.
   public func isInMemory(_ request: ImageRequest) -> Bool {
-    guard let location = CacheLocation(request, self), let found = location.memory?.image(for: location.memoryKey) else {
-      return false
+    guard let location = CacheLocation(request, self), let memory = location.memory else { return false }
+    return location.names.contains { name in
+      guard let found = memory.image(for: location.context.memoryKey(name.key)), found.identity == name.identity else {
+        return false
+      }
+      return !(location.cache?.expiry.isExpired(found.known.head, at: location.context.now) ?? false)
     }
-    if let cache = location.cache, cache.expiry.isExpired(found.known.head, at: location.context.now) { return false }
-    return found.identity == location.identity
   }
   public func isInMemory(_ url: String) -> Bool { isInMemory(ImageRequest(url: url)) }
 
   /// Whether the disk cache has the fresh image that the request would load; its body isn't read.
   public func isOnDisk(_ request: ImageRequest) throws(CacheError) -> Bool {
     guard let location = CacheLocation(request, self), let cache = location.cache else { return false }
-    for identity in location.transformedIdentities + [location.identity] where try cache.contains(identity: identity) {
-      return true
-    }
+    for identity in location.identities where try cache.contains(identity: identity) { return true }
     return false
   }
   public func isOnDisk(_ url: String) throws(CacheError) -> Bool { try isOnDisk(ImageRequest(url: url)) }
@@ -35,9 +35,9 @@ extension ImageManager {
   /// images of it.
   public func remove(_ request: ImageRequest, from layers: CacheLayers = .all) throws(CacheError) {
     guard let location = CacheLocation(request, self) else { return }
-    if layers.contains(.memory) { location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace) }
+    if layers.contains(.memory) { location.forgetInMemory() }
     guard layers.contains(.disk), let cache = location.cache else { return }
-    for identity in [location.identity] + location.transformedIdentities { try cache.remove(identity: identity) }
+    for identity in location.identities { try cache.remove(identity: identity) }
   }
 
   /// Removes the image at `url` from memory, disk or both, with all images that were made from it by whatever transformer: those
@@ -46,7 +46,7 @@ extension ImageManager {
     let request = ImageRequest(url: url)
     try remove(request, from: layers)
     guard layers.contains(.disk), let location = CacheLocation(request, self), let cache = location.cache else { return }
-    for record in try cache.transformedEntries(of: [location.identity]).values.joined() {
+    for record in try cache.transformedEntries(of: Set(location.names.map(\.identity))).values.joined() {
       try cache.remove(identity: record.identity)
     }
   }
@@ -59,14 +59,14 @@ extension ImageManager {
   }
 
   /// The identity of a request's image, by which ``/ImageCaching/ImageCache`` knows it; nil if its URL is invalid.
-  public func identity(for request: ImageRequest) -> [UInt8]? { CacheLocation(request, self)?.identity }
+  public func identity(for request: ImageRequest) -> [UInt8]? { CacheLocation(request, self)?.name.identity }
   public func identity(for url: String) -> [UInt8]? { identity(for: ImageRequest(url: url)) }
 
   /// The disk cache's record of a request's image, expired or not: of the transformed image if the request transforms and that is stored,
   /// otherwise of the original. Nil if there is none.
   public func record(for request: ImageRequest) throws(CacheError) -> EntryRecord? {
     guard let location = CacheLocation(request, self), let cache = location.cache else { return nil }
-    for identity in location.transformedIdentities + [location.identity] {
+    for identity in location.identities {
       if let record = try cache.entry(identity: identity) { return record }
     }
     return nil
@@ -86,7 +86,7 @@ extension ImageManager {
   @discardableResult
   public func removeFailedURL(_ url: String) throws(CacheError) -> Bool {
     guard let location = CacheLocation(ImageRequest(url: url), self), let cache = location.cache else { return false }
-    return try cache.removeFromBlacklist(identity: location.identity)
+    return try cache.removeFromBlacklist(identity: location.name.identity)
   }
 }
 
@@ -159,7 +159,7 @@ extension ImageManager {
     in layers: CacheLayers
   ) throws(ImageFailure) {
     // Images made from other bytes are outdated.
-    location.memory?.removeAll(of: location.key, namespace: location.memoryKey.namespace)
+    location.forgetInMemory()
     if layers.contains(.disk), let cache = location.cache, let data { try keep(data, verified, location, in: cache) }
     guard layers.contains(.memory), let memory = location.memory, var image else { return }
     // Without file bytes, rules about size use the size of the pixels.
@@ -167,20 +167,20 @@ extension ImageManager {
     let sum = data?.withRawBytes { checksum(of: $0) } ?? Checksum(high: 0, low: 0)
     if let transformer = location.context.options.transformer { image = try transformer.applied(to: image) }
     let known = KnownImage(head: EntryHead(verified, byteCount: byteCount, checksum: sum, storedAt: location.context.now))
-    memory.insert(RememberedImage(identity: location.identity, image: image, known: known), for: location.memoryKey)
+    memory.insert(RememberedImage(identity: location.name.identity, image: image, known: known), for: location.memoryKey)
   }
 
   private func keep(_ data: [UInt8], _ verified: VerifiedImage, _ location: CacheLocation, in cache: ImageCache)
     throws(ImageFailure)
   {
-    let identity = location.identity
+    let name = location.name
     let head = EntryHead(verified, checksum: data.withRawBytes { checksum(of: $0) })
-    let fields = EntryFields(key: location.key, head: head, identity: identity, shownURL: location.shownURL)
+    let fields = EntryFields(key: name.key, head: head, identity: name.identity, shownURL: location.shownURL)
     do throws(CacheError) {
       try cache.write { writer throws(CacheError) in
         try writer.store(fields, body: .bytes(data))
         for old in location.transformedIdentities { try writer.remove(CacheKey(identity: old), identity: old) }
-        try writer.unblacklist(location.key, identity: identity)
+        try writer.unblacklist(name.key, identity: name.identity)
       }
     } catch {
       throw ImageFailure(.cacheWrite, message: "\(error)")

@@ -167,8 +167,9 @@ struct CacheLocation {
   /// The context of loads of the file, which may encode what others keep as pixels only; nil if nothing is transformed.
   private let fileContext: LoadContext?
   let cache: ImageCache?
-  let key: CacheKey
-  let identity: [UInt8]
+  let name: ImageName
+  /// The image that any credentials may get; nil if the request has none.
+  let shared: ImageName?
   let shownURL: [UInt8]
 
   /// The location of `request`; nil if its URL is invalid.
@@ -179,11 +180,10 @@ struct CacheLocation {
     do throws(InvalidURL) {
       let url = try RequestedURL(request.url, loaders: manager.loaders(for: request))
       let entry = url.entry(priority: .normal)
-      (key, identity, shownURL) = url.bytes.withRawBytes { bytes in
+      (name, shared, shownURL) = url.bytes.withRawBytes { bytes in
         let identities = RequestIdentities([entry], in: bytes, context: context)
-        return (
-          identities.keys[0], identities.withIdentity(0) { Array($0) }, identities.withWrittenURL(0) { maskingCredentials($0) }
-        )
+        let name = ImageName(key: identities.keys[0], identity: identities.withIdentity(0) { Array($0) })
+        return (name, identities.shared(0), identities.withWrittenURL(0) { maskingCredentials($0) })
       }
     } catch {
       return nil
@@ -197,17 +197,26 @@ struct CacheLocation {
 
   var memory: ImageMemory? { context.options.memory }
 
+  /// The images that the request may get, before a transformer.
+  var names: [ImageName] { [name, shared].compactMap(\.self) }
+
+  /// Removes the images and all that were made of them from the memory layer.
+  func forgetInMemory() {
+    for name in names { memory?.removeAll(of: name.key, namespace: memoryKey.namespace) }
+  }
+
   /// The memory layer's key of the image as requested.
-  var memoryKey: MemoryKey { context.memoryKey(key) }
+  var memoryKey: MemoryKey { context.memoryKey(name.key) }
 
   /// The identities of the transformed image on disk: as a file, and as stored by loads of pixels; empty if nothing is transformed.
   var transformedIdentities: [[UInt8]] {
-    let file = fileContext?.transform?.identity(of: identity)
-    let other = context.transform?.identity(of: identity)
-    return (file == other ? [file] : [file, other]).compactMap(\.self)
+    names.flatMap { name in
+      let file = fileContext?.transform?.identity(of: name.identity)
+      let other = context.transform?.identity(of: name.identity)
+      return (file == other ? [file] : [file, other]).compactMap(\.self)
+    }
   }
 
-  func withIdentity<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
-    try identity.withRawBytes(body)
-  }
+  /// All identities that the request may be stored under, transformed first.
+  var identities: [[UInt8]] { transformedIdentities + names.map(\.identity) }
 }

@@ -28,6 +28,10 @@ package final class LoadContext: Sendable {
   /// Whether plain requests of URLs without credentials use the URL as identity.
   let usesURLsAsIdentities: Bool
   let credentialHasher: CredentialHasher
+  /// Who may get the images of this context's requests.
+  let audience: ImageAudience
+  /// Who the requests come from, by ``/Base/Entry/variant``, besides the credentials of each URL; empty for nobody known.
+  private let senders: [String]
   /// The hasher of all contexts without a cache, since they may share a memory layer.
   private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
@@ -96,14 +100,26 @@ package final class LoadContext: Sendable {
     wholeDownloads =
       download.method == .get ? downloads : downloads.map { way in PreparedOptions(way.options.with { $0.method = .get }) }
     self.download = downloads[0]
+    let senders = ways.map { $1.senderLines(defaults: options.defaultHeaders).joined(separator: "\n") }
+    self.senders = senders
+    audience = download.sharesAcrossCredentials ? .everyone : .sender(credentialHasher)
     usesURLsAsIdentities =
-      options.hooks.cacheKeyFilter == nil && options.keyRule == .url && download.credentials == nil && !variantIdentities[0].isAny
+      options.hooks.cacheKeyFilter == nil && options.keyRule == .url && !variantIdentities[0].isAny
+      && (download.sharesAcrossCredentials || download.credentials == nil && senders[0].isEmpty)
   }
 
   var mode: CacheMode { options.mode }
   var verification: VerificationRules { options.verification }
   var blacklist: BlacklistRules { options.blacklist }
   var layers: CacheLayerUse { options.layers }
+
+  /// Who a request comes from, as a secret text; nil if it shows nobody.
+  func sender(_ variant: UInt16, of url: UnsafeRawBufferPointer) -> String? {
+    let (sender, way) = (senders[Int(variant)], download(variant))
+    let line = way.credential(for: url).flatMap { way.options.senderLine($0, defaults: options.defaultHeaders) }
+    let lines = [sender, line ?? ""].filter { !$0.isEmpty }
+    return lines.isEmpty ? nil : lines.joined(separator: "\n")
+  }
 
   /// The cache where images and failures are written.
   var writeCache: ImageCache? { mode.writesDisk ? cache : nil }
@@ -279,10 +295,13 @@ final class ContextTable: Sendable {
 
   private let configuration: ImageManager.Configuration
   private let observation: Observation
+  /// The headers of the manager's downloader.
+  private let defaultHeaders: [HeaderField]
   private let contexts = Mutex<[Key: Entry]>([:])
 
   init(_ configuration: ImageManager.Configuration, _ observation: Observation) {
     self.configuration = configuration
+    defaultHeaders = configuration.sharedDownloader?.headers ?? configuration.downloader.headers
     self.observation = observation
   }
 
@@ -338,6 +357,7 @@ final class ContextTable: Sendable {
       transformer: isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil,
       coders: decoding.coders ?? configuration.coders,
       downloader: request.downloader,
+      defaultHeaders: request.downloader?.headers ?? defaultHeaders,
       hooks: configuration.hooks,
       reportsProgress: true,
       verification: decoding.verification ?? configuration.verification,

@@ -40,22 +40,39 @@ extension BatchLookUp {
     var request = request
     let index = request.index
     guard request.revalidation == nil || !rules.prefersOwnCopy else { return misses.append(request) }
-    try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
-      if try decideByTransformed(index, identity, cache, reader, isOwn: false) { return }
-      guard rules.usesOriginal else { return misses.append(request) }
-      switch try finding(index, CacheKey(identity: identity), identity, cache, reader) {
-      case .hit(let head):
-        decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
-      case .unfit(let failure):
-        decide(index, as: EntryResult(.failed, failure: failure))
-      case .copy(let head):
-        request.copy = try copy(index, head, identity, cache, reader, isOwn: false)
-        request.revalidation = nil
-        undecided.append(request)
-      // Images that expired in a read-only cache are fetched into the own one.
-      case .nothing, .stale: misses.append(request)
+    var isFound = try identities.withIdentity(index, hashedBy: cache.credentialHasher) { identity throws(CacheError) in
+      try isServed(&request, identity, cache, reader)
+    }
+    if !isFound, let shared = identities.shared(index) {
+      isFound = try shared.identity.withRawBytes { identity throws(CacheError) in try isServed(&request, identity, cache, reader)
       }
     }
+    if !isFound { misses.append(request) }
+  }
+
+  /// Whether a read-only cache has an image of that identity for a request, which is decided then, or gets a copy to read.
+  private mutating func isServed(
+    _ request: inout Undecided,
+    _ identity: UnsafeRawBufferPointer,
+    _ cache: ImageCache,
+    _ reader: borrowing CacheReader
+  ) throws(CacheError) -> Bool {
+    let (index, key) = (request.index, CacheKey(identity: identity))
+    if try decideByTransformed(index, key, identity, cache, reader, isOwn: false) { return true }
+    guard rules.usesOriginal else { return false }
+    switch try finding(index, key, identity, cache, reader) {
+    case .hit(let head):
+      decide(index, as: EntryResult(.hitDisk, head: head, in: cache))
+    case .unfit(let failure):
+      decide(index, as: EntryResult(.failed, failure: failure))
+    case .copy(let head):
+      request.copy = try copy(index, head, key, identity, cache, reader, isOwn: false)
+      (request.revalidation, request.shared) = (nil, nil)
+      undecided.append(request)
+    // Images that expired in a read-only cache are fetched into the own one.
+    case .nothing, .stale: return false
+    }
+    return true
   }
 
   // MARK: Misses
@@ -104,9 +121,8 @@ extension BatchLookUp {
       return
     }
     if context.decodesOriginals || context.needsData {
-      let source = identities.withIdentity(index) { identity in
-        CachedCopy.Source.entry(cache, key: keys[index], identity: Array(identity), head: revalidation.head, isOwn: true)
-      }
+      let name = request.shared ?? ImageName(key: keys[index], identity: identities.withIdentity(index) { Array($0) })
+      let source = CachedCopy.Source.entry(cache, key: name.key, identity: name.identity, head: revalidation.head, isOwn: true)
       request.copy = CachedCopy(source: source, vary: revalidation.details.vary)
       request.revalidation = nil
       undecided.append(request)

@@ -15,6 +15,8 @@ struct BatchLookUp {
     /// A cached image whose body must be read first.
     var copy: CachedCopy?
     var revalidation: Revalidation?
+    /// The image of ``copy`` or ``revalidation`` if that is for any credentials; else nil.
+    var shared: ImageName?
 
     /// Whether it relies on the flight of its identity, and must be looked up again if that has ended.
     var mustShare: Bool { wasInFlight && copy == nil }
@@ -26,8 +28,6 @@ struct BatchLookUp {
   let context: LoadContext
   let rules: LookUpRules
   let identities: RequestIdentities
-  /// The headers of the downloader, sent with all requests.
-  let defaultHeaders: [HeaderField]
   /// Whether records aren't enough for a request, since its list says more about it.
   let dependsOnNotes: Bool
 
@@ -39,8 +39,7 @@ struct BatchLookUp {
   /// The revisions of entries of the own cache that decide requests.
   private var used: [UInt64] = []
 
-  init(_ batch: EntryBatch, in bytes: UnsafeRawBufferPointer, context: LoadContext, defaultHeaders: [HeaderField]) {
-    self.defaultHeaders = defaultHeaders
+  init(_ batch: EntryBatch, in bytes: UnsafeRawBufferPointer, context: LoadContext) {
     self.batch = batch
     entries = batch.entries
     self.bytes = bytes
@@ -59,8 +58,9 @@ struct BatchLookUp {
     let index = request.index
     let entry = entries[index].compact(in: bytes, owner: batch.owner(index))
     return Flight(
-      key: keys[index],
-      identity: identities.other(index) ?? entry.requestURL,
+      own: ImageName(key: keys[index], identity: identities.other(index) ?? entry.requestURL),
+      shared: identities.shared(index),
+      usesShared: request.shared != nil,
       entry: entry,
       context: context,
       known: request.known,
@@ -119,8 +119,7 @@ struct BatchLookUp {
         switch try plain?.find(index, reader) ?? .unclear {
         case .hit(let head): decide(index, head, keys[index], reader)
         case .nothing(let known): misses.append(Undecided(index: index, known: known))
-        case .unclear:
-          try identities.withIdentity(index) { identity throws(CacheError) in try decide(index, identity, cache, reader) }
+        case .unclear: try decide(index, cache, reader)
         }
       }
     }
@@ -149,7 +148,7 @@ struct BatchLookUp {
       return true
     }
     guard context.transform != nil, context.layers.readsOriginal.contains(.memory) else { return false }
-    guard let original = remembered(index, at: context.originalMemoryKey(keys[index])) else { return false }
+    guard let original = remembered(index, isOriginal: true) else { return false }
     undecided.append(Undecided(index: index, copy: CachedCopy(source: .memory(original))))
     return true
   }
@@ -168,14 +167,27 @@ struct BatchLookUp {
 
   mutating func remembered(_ index: Int) -> RememberedImage? {
     guard rules.looksInMemory, context.layers.reads.contains(.memory) else { return nil }
-    return remembered(index, at: context.memoryKey(keys[index]))
+    return remembered(index, isOriginal: false)
+  }
+
+  /// The image of a request in memory, its own or else one for any credentials.
+  private mutating func remembered(_ index: Int, isOriginal: Bool) -> RememberedImage? {
+    let own = keys[index]
+    if let found = identities.withIdentity(index, { remembered(index, own, $0, isOriginal) }) { return found }
+    guard let shared = identities.shared(index) else { return nil }
+    return shared.identity.withRawBytes { remembered(index, shared.key, $0, isOriginal) }
   }
 
   /// The image of a request in memory, under the same rules as the disk's records.
-  mutating func remembered(_ index: Int, at key: MemoryKey) -> RememberedImage? {
+  private mutating func remembered(
+    _ index: Int,
+    _ key: CacheKey,
+    _ identity: UnsafeRawBufferPointer,
+    _ isOriginal: Bool
+  ) -> RememberedImage? {
     guard rules.looksInMemory, let memory = context.options.memory else { return nil }
-    guard let found = memory.image(for: key) else { return nil }
-    guard identities.withIdentity(index, { $0.hasSameBytes(as: found.identity) }) else { return nil }
+    let place = isOriginal ? context.originalMemoryKey(key) : context.memoryKey(key)
+    guard let found = memory.image(for: place), identity.hasSameBytes(as: found.identity) else { return nil }
     let (head, vary) = (found.known.head, found.known.vary)
     if !context.options.servesExpired, let cache = context.cache,
       cache.expiry.isExpired(head, at: context.now, runStart: context.runStart)
@@ -189,25 +201,48 @@ struct BatchLookUp {
 
   // MARK: Disk
 
-  mutating func decide(
+  /// Decides a request by the image of its own, or else by one for any credentials.
+  private mutating func decide(_ index: Int, _ cache: ImageCache, _ reader: borrowing CacheReader) throws(CacheError) {
+    var known: BlacklistHead?
+    var found = try identities.withIdentity(index) { identity throws(CacheError) in
+      let found = try find(index, keys[index], identity, cache, reader)
+      if found != nil, context.readsBlacklist { known = try reader.isBlacklisted(keys[index], identity: identity) }
+      return found
+    }
+    if let own = found, own.copy == nil, own.revalidation == nil, let shared = identities.shared(index) {
+      found = try shared.identity.withRawBytes { identity throws(CacheError) in
+        try find(index, shared.key, identity, cache, reader)
+      }
+      if found?.copy != nil || found?.revalidation != nil { found?.shared = shared }
+    }
+    guard var request = found else { return }
+    request.known = known
+    if request.copy != nil { undecided.append(request) } else { misses.append(request) }
+  }
+
+  /// What an identity has for a request; nil if that decides it.
+  private mutating func find(
     _ index: Int,
+    _ key: CacheKey,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
     _ reader: borrowing CacheReader
-  ) throws(CacheError) {
-    if try decideByTransformed(index, identity, cache, reader, isOwn: true) { return }
+  ) throws(CacheError) -> Undecided? {
+    if try decideByTransformed(index, key, identity, cache, reader, isOwn: true) { return nil }
     var request = Undecided(index: index)
-    if rules.usesOriginal, rules.readsOriginals {
-      switch try finding(index, keys[index], identity, cache, reader) {
-      case .nothing: break
-      case .hit(let head): return decide(index, head, keys[index], reader)
-      case .unfit(let failure): return decide(index, as: EntryResult(.failed, failure: failure))
-      case .copy(let head): request.copy = try copy(index, head, identity, cache, reader, isOwn: true)
-      case .stale(let revalidation): request.revalidation = revalidation
-      }
+    guard rules.usesOriginal, rules.readsOriginals else { return request }
+    switch try finding(index, key, identity, cache, reader) {
+    case .nothing: break
+    case .hit(let head):
+      decide(index, head, key, reader)
+      return nil
+    case .unfit(let failure):
+      decide(index, as: EntryResult(.failed, failure: failure))
+      return nil
+    case .copy(let head): request.copy = try copy(index, head, key, identity, cache, reader, isOwn: true)
+    case .stale(let revalidation): request.revalidation = revalidation
     }
-    request.known = context.readsBlacklist ? try reader.isBlacklisted(keys[index], identity: identity) : nil
-    if request.copy != nil { undecided.append(request) } else { misses.append(request) }
+    return request
   }
 
   mutating func decide(
@@ -294,19 +329,19 @@ struct BatchLookUp {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange])
     let hasher = cache?.credentialHasher ?? context.credentialHasher
-    let sent = SentHeaders(options: context.download(entries[index].variant), defaults: defaultHeaders)
+    let sent = SentHeaders(options: context.download(entries[index].variant), defaults: context.options.defaultHeaders)
     return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 
   mutating func copy(
     _ index: Int,
     _ head: EntryHead,
+    _ key: CacheKey,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
     _ reader: borrowing CacheReader,
     isOwn: Bool
   ) throws(CacheError) -> CachedCopy {
-    let key = CacheKey(identity: identity)
     if isOwn, context.used != nil { used.append(head.revision) }
     return CachedCopy(
       source: .entry(cache, key: key, identity: Array(identity), head: head, isOwn: isOwn),
@@ -322,6 +357,7 @@ extension BatchLookUp {
   /// the cached one is ignored.
   mutating func decideByTransformed(
     _ index: Int,
+    _ originalKey: CacheKey,
     _ identity: UnsafeRawBufferPointer,
     _ cache: ImageCache,
     _ reader: borrowing CacheReader,
@@ -334,7 +370,7 @@ extension BatchLookUp {
       guard case .fresh(let head) = try reader.lookUp(key, identity: bytes) else { return false }
       guard rules.verification.acceptsTransformed(head) else { return false }
       if let modified = modified(index), head.storedAt < modified { return false }
-      switch try reader.lookUp(isOwn ? keys[index] : CacheKey(identity: identity), identity: identity) {
+      switch try reader.lookUp(originalKey, identity: identity) {
       case .missing: break
       case .fresh(let original), .expired(let original):
         guard

@@ -3,18 +3,55 @@ import ImageCoding
 package import Base
 import ImageDownloading
 
+/// Who may get an image that a request with credentials brought (RFC 9111, section 3.5).
+enum ImageAudience {
+  /// Requests with the same credentials, which the hasher hides.
+  case sender(CredentialHasher)
+  /// Requests with any credentials, since the response allows it.
+  case anySender
+  /// All requests, since the caller wants it: ``/ImageDownloading/DownloadOptions/sharesAcrossCredentials``.
+  case everyone
+
+  /// What an identity has in place of credentials; nil for nothing.
+  func mark(_ credentials: UnsafeRawBufferPointer) -> [UInt8]? {
+    switch self {
+    case .sender(let hasher): hasher.digest(credentials)
+    case .anySender: Array("any".utf8)
+    case .everyone: nil
+    }
+  }
+}
+
+/// The identity of a cached image, with its key.
+struct ImageName: Sendable {
+  let key: CacheKey
+  let identity: [UInt8]
+
+  init(_ identity: [UInt8]) {
+    key = identity.withRawBytes { CacheKey(identity: $0) }
+    self.identity = identity
+  }
+
+  init(key: CacheKey, identity: [UInt8]) { (self.key, self.identity) = (key, identity) }
+}
+
 /// Creates the identity of a request, under which its image is cached. It is the normalised URL, or its part that a ``KeyRule``
-/// keeps. Credentials are added as a keyed hash only: different users' images have different identities, and secrets are never
-/// stored.
+/// keeps. Credentials are added as a keyed hash only: images of different users have different identities, and no secret is stored.
 package enum ImageIdentity {
   /// The identity if it differs from the URL itself, else nil.
-  static func identity(of url: UnsafeRawBufferPointer, parts: URLParts, keyRule: KeyRule, hasher: CredentialHasher) -> [UInt8]? {
+  static func identity(
+    of url: UnsafeRawBufferPointer,
+    parts: URLParts,
+    keyRule: KeyRule,
+    audience: ImageAudience
+  ) -> [UInt8]? {
     let reduced = keyRule == .url ? nil : keyRule.apply(to: url, parts: parts)
     guard !parts.userInfo.isEmpty else { return reduced }
-    let userInfo = UnsafeRawBufferPointer(rebasing: url[parts.userInfo])
-    // The rules change only the part after the path.
-    let rest = reduced.map { $0[parts.userInfo.upperBound...] } ?? ArraySlice(url[parts.userInfo.upperBound...])
-    return url[..<parts.userInfo.lowerBound] + hasher.digest(userInfo) + rest
+    let mark = audience.mark(UnsafeRawBufferPointer(rebasing: url[parts.userInfo]))
+    // The rules change only the part after the path. Without a mark the `@` goes, too.
+    let end = parts.userInfo.upperBound + (mark == nil ? 1 : 0)
+    let rest = reduced.map { $0[end...] } ?? ArraySlice(url[end...])
+    return url[..<parts.userInfo.lowerBound] + (mark ?? []) + rest
   }
 
   /// The identities of a URL as written, in each way of requesting it by `context`: the plain one first, then one for each of
@@ -105,7 +142,7 @@ struct RequestIdentities {
       if areURLs, request.variant == 0, request.parts.count > 0, request.parts.userInfo.isEmpty {
         return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.requestRange]))
       }
-      guard let identity = Self.identity(of: request, in: bytes, context: context, hasher: context.credentialHasher) else {
+      guard let identity = Self.identity(of: request, in: bytes, context: context, context.audience) else {
         return CacheKey(identity: UnsafeRawBufferPointer(rebasing: bytes[request.requestRange]))
       }
       others[index] = identity
@@ -118,9 +155,9 @@ struct RequestIdentities {
     of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
-    hasher: CredentialHasher
+    _ audience: ImageAudience
   ) -> [UInt8]? {
-    let plain = plainIdentity(of: request, in: bytes, context: context, hasher: hasher)
+    let plain = plainIdentity(of: request, in: bytes, context: context, audience)
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
     guard let suffix = context.identitySuffix(request.variant, for: url) else { return plain }
     return (plain ?? Array(url)) + suffix
@@ -130,27 +167,34 @@ struct RequestIdentities {
     of request: BatchEntry,
     in bytes: UnsafeRawBufferPointer,
     context: LoadContext,
-    hasher: CredentialHasher
+    _ audience: ImageAudience
   ) -> [UInt8]? {
     if let filter = context.options.hooks.cacheKeyFilter {
       let key = Array(filter(String(decoding: bytes[request.writtenRange], as: UTF8.self)).utf8)
-      return key.withRawBytes { withoutSecret($0, hasher) } ?? key
+      return key.withRawBytes { withoutSecret($0, audience) } ?? key
     }
     let url = UnsafeRawBufferPointer(rebasing: bytes[request.requestRange])
     // The parts of a URL that only a loader knows are undefined.
-    if request.parts.count == 0 { return withoutSecret(url, hasher) }
-    let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.options.keyRule, hasher: hasher)
-    // Users with different credentials may get different images.
-    guard let credential = context.download(request.variant).credential(for: url) else { return identity }
-    let digest = Array("\(credential.user):\(credential.password)".utf8).withRawBytes { hasher.digest($0) }
-    return (identity ?? Array(url)) + Array("#credentials=".utf8) + digest
+    if request.parts.count == 0 { return withoutSecret(url, audience) }
+    let identity = ImageIdentity.identity(of: url, parts: request.parts, keyRule: context.options.keyRule, audience: audience)
+    guard let sender = context.sender(request.variant, of: url) else { return identity }
+    guard let mark = Array(sender.utf8).withRawBytes(audience.mark) else { return identity }
+    return (identity ?? Array(url)) + Array("#credentials=".utf8) + mark
   }
 
   /// A text with the credentials replaced by their hash; nil if it has none.
-  private static func withoutSecret(_ text: UnsafeRawBufferPointer, _ hasher: CredentialHasher) -> [UInt8]? {
+  private static func withoutSecret(_ text: UnsafeRawBufferPointer, _ audience: ImageAudience) -> [UInt8]? {
     let masked = maskingCredentials(text)
     if masked.elementsEqual(text) { return nil }
-    return masked + Array("#credentials=".utf8) + hasher.digest(text)
+    guard let mark = audience.mark(text) else { return masked }
+    return masked + Array("#credentials=".utf8) + mark
+  }
+
+  /// The identity of the same image if its response allowed it for any credentials; nil if the request has none.
+  func shared(_ index: Int) -> ImageName? {
+    guard let own = others[index], case .sender = context.audience else { return nil }
+    let shared = Self.identity(of: entries[index], in: bytes, context: context, .anySender)
+    return shared == own ? nil : shared.map { ImageName($0) }
   }
 
   var areURLs: Bool { others.isEmpty }
@@ -170,7 +214,8 @@ struct RequestIdentities {
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     guard others[index] != nil else { return try withIdentity(index, body) }
-    let identity = Self.identity(of: entries[index], in: bytes, context: context, hasher: hasher)
+    let audience = if case .sender = context.audience { ImageAudience.sender(hasher) } else { context.audience }
+    let identity = Self.identity(of: entries[index], in: bytes, context: context, audience)
     guard let identity else { return try withIdentity(index, body) }
     return try identity.withRawBytes(body)
   }

@@ -6,6 +6,8 @@ import Base
 struct Committed {
   let number: UInt64
   let flight: Flight
+  /// The image that was stored or found.
+  var name: ImageName
   var result: EntryResult
   /// The parts for completions and the memory layer.
   let product: ImageProduct?
@@ -23,6 +25,7 @@ struct Committed {
   init(_ number: UInt64, _ flight: Flight, _ result: EntryResult, _ product: ImageProduct? = nil) {
     self.number = number
     self.flight = flight
+    name = flight.name
     self.result = result
     self.product = product
   }
@@ -98,26 +101,26 @@ struct CommitBatch {
   private static func write(_ change: Change, _ committed: inout Committed, with writer: borrowing CacheWriter) throws(CacheError)
   {
     let flight = committed.flight
-    let (key, identity) = (flight.key, flight.identity)
+    let (name, own) = (flight.name, flight.own)
     // Set by an earlier transaction that failed.
     committed.result.storedBytes = nil
     switch change {
     case .store(let image):
       try store(image, &committed, with: writer)
-      if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(key, identity: identity) }
+      if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(own.key, identity: own.identity) }
     case .unblacklist:
-      committed.leftBlacklist = try writer.unblacklist(key, identity: identity)
+      committed.leftBlacklist = try writer.unblacklist(own.key, identity: own.identity)
     case .blacklist(let failure):
       committed.joinedBlacklist = try writer.blacklist(
-        key,
-        identity: identity,
+        own.key,
+        identity: own.identity,
         shownURL: flight.entry.shownURL,
         kind: failure.kind,
         status: failure.status,
         runStart: flight.context.runStart
       )
     case .raiseProof(let head, let verified):
-      try writer.raiseProof(of: key, identity: identity, from: head, to: NewProof(verified))
+      try writer.raiseProof(of: name.key, identity: name.identity, from: head, to: NewProof(verified))
     case .keepTransformed: break
     case .revalidate(let head, let response, let verified):
       try revalidate(head, response, verified, &committed, with: writer)
@@ -134,7 +137,7 @@ struct CommitBatch {
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
     let flight = committed.flight
-    let (key, identity) = (flight.key, flight.identity)
+    let (key, identity) = (flight.name.key, flight.name.identity)
     let freshness = response.freshness(renewing: head.freshness)
     try writer.revalidate(
       key,
@@ -145,7 +148,7 @@ struct CommitBatch {
       runStart: flight.context.runStart
     )
     if let verified { try writer.raiseProof(of: key, identity: identity, from: head, to: NewProof(verified)) }
-    if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(key, identity: identity) }
+    if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(flight.own.key, identity: flight.own.identity) }
     committed.head = try writer.head(of: key, identity: identity)
     committed.isVoid = committed.head == nil
     committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry.end(of: $0) }
@@ -158,16 +161,19 @@ struct CommitBatch {
     _ committed: inout Committed,
     with writer: borrowing CacheWriter
   ) throws(CacheError) {
-    let flight = committed.flight
+    let (flight, name) = (committed.flight, committed.name)
+    // Older ones are outdated: that of the credentials alone, and that of all.
+    for other in [flight.own, flight.shared].compactMap(\.self) where other.identity != name.identity {
+      _ = try writer.remove(other.key, identity: other.identity)
+    }
     guard flight.context.keepsOriginalOnDisk else {
-      // An older one is outdated.
-      _ = try writer.remove(flight.key, identity: flight.identity)
+      _ = try writer.remove(name.key, identity: name.identity)
       return
     }
     guard let checksum = committed.result.checksum, let verified = image.verified else {
       preconditionFailure("only whole verified bodies are stored")
     }
-    var fields = EntryFields(flight.identity, flight, image, verified, checksum: checksum)
+    var fields = EntryFields(name.identity, flight, image, verified, checksum: checksum)
     let body: NewBody?
     switch (image.stored, image.body) {
     case (.nothing, _): (body, committed.result.storedBytes) = (nil, 0)
@@ -180,7 +186,7 @@ struct CommitBatch {
     case (.asItCame, .prefix), (.asItCame, .unwritten): preconditionFailure("only whole bodies are stored")
     }
     if let body { try writer.store(fields, body: body, runStart: flight.context.runStart) }
-    committed.head = try writer.head(of: flight.key, identity: flight.identity)
+    committed.head = try writer.head(of: name.key, identity: name.identity)
     committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry.end(of: $0) }
   }
 }
@@ -219,7 +225,7 @@ extension CommitBatch {
     let (flight, context) = (committed.flight, committed.flight.context)
     guard let product = committed.product, let new = committed.transformed, let transform = context.transform else { return }
     let made = product.known.head
-    let identity = transform.identity(of: flight.identity)
+    let identity = transform.identity(of: committed.name.identity)
     let checksum = new.bytes.withRawBytes { ImageCaching.checksum(of: $0) }
     var runStart = context.runStart
     var fields: EntryFields
@@ -284,7 +290,7 @@ extension CommitBatch {
   ) throws(CacheError) {
     let context = committed.flight.context
     guard committed.transformed == nil, let transform = context.transform else { return }
-    let identity = transform.identity(of: committed.flight.identity)
+    let identity = transform.identity(of: committed.name.identity)
     let key = CacheKey(identity: identity)
     guard
       let head = try writer.head(of: key, identity: identity),

@@ -36,8 +36,8 @@ extension StoreLoop {
       || context.verification.judge(revalidation.head) == .needsProof
     {
       confirmed[number] = response
-      let (identity, head) = (flight.identity, revalidation.head)
-      let source = CachedCopy.Source.entry(cache, key: flight.key, identity: identity, head: head, isOwn: true)
+      let (name, head) = (flight.name, revalidation.head)
+      let source = CachedCopy.Source.entry(cache, key: name.key, identity: name.identity, head: head, isOwn: true)
       return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
     }
     result.outcome = .revalidated
@@ -50,7 +50,7 @@ extension StoreLoop {
     let context = flight.context
     guard context.encodesTransformed, let cache = context.cache, let transform = context.transform else { return true }
     do throws(CacheError) {
-      return try transform.identity(of: flight.identity).withRawBytes { identity throws(CacheError) in
+      return try transform.identity(of: flight.name.identity).withRawBytes { identity throws(CacheError) in
         let key = CacheKey(identity: identity)
         return try cache.read { reader throws(CacheError) in
           switch try reader.lookUp(key, identity: identity) {

@@ -173,7 +173,7 @@ final class StoreLoop {
 
   private func vary(_ response: DownloadResponse, of flight: Flight) -> [UInt8] {
     guard let vary = response.vary else { return [] }
-    let sent = SentHeaders(options: flight.prepared, defaults: dispatcher.defaultHeaders(flight.context))
+    let sent = SentHeaders(options: flight.prepared, defaults: flight.context.options.defaultHeaders)
     return varyTexts.text(vary, of: flight, sent)
   }
 
@@ -206,14 +206,15 @@ final class StoreLoop {
     if let failure = image.failure { return settle(number, flight, failure, EntryResult(.failed, image), image.held) }
     var held = image.held
     held.bytes += hold(image.product)
-    if keepsOnDisk(image, for: flight.context) {
-      let result = Committed(number, flight, EntryResult(.downloaded, image), image.product)
+    if keepsOnDisk(image, of: flight) {
+      var result = Committed(number, flight, EntryResult(.downloaded, image), image.product)
+      result.name = flight.name(of: image.response)
       add(.store(image), result, held)
       return
     }
     release(held)
     var result = Committed(number, flight, EntryResult(.checked, image), image.product)
-    result.mayBeKept = isStorable(image.response, flight.context)
+    (result.name, result.mayBeKept) = (flight.name(of: image.response), flight.mayKeep(image.response))
     if flight.known != nil, flight.context.mode != .bypass, flight.context.cache?.configuration.access == .readWrite {
       add(.unblacklist, result, Held())
     } else {
@@ -221,16 +222,11 @@ final class StoreLoop {
     }
   }
 
-  private func keepsOnDisk(_ image: Judged, for context: LoadContext) -> Bool {
-    guard context.writeCache != nil, isStorable(image.response, context) else { return false }
+  private func keepsOnDisk(_ image: Judged, of flight: Flight) -> Bool {
+    guard flight.context.writeCache != nil, flight.mayKeep(image.response) else { return false }
     if image.product?.transformed != nil { return true }
     if case .nothing = image.stored { return false }
-    return context.keepsOriginalOnDisk
-  }
-
-  /// Whether the server allows storing the response, if that counts.
-  private func isStorable(_ response: DownloadResponse, _ context: LoadContext) -> Bool {
-    response.freshness.isStorable || !context.followsHTTPFreshness
+    return flight.context.keepsOriginalOnDisk
   }
 
   /// Counts the bytes of a product that waits for its commit, and returns them.

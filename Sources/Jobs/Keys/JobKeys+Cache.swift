@@ -40,6 +40,8 @@ extension JobKeys {
       .value(.keyRule, \.cache.key, [.advanced, .inDigest], opens: { $0.cache.key = .droppingQuery([]) })
     JobKey("cache.key.drop-query", "query parameters to ignore")
       .value(.list(of: .text(.parameter)), \.cache.key.droppedParameters, [.required, .advanced], example: "[utm_source]")
+    JobKey("cache.share-across-credentials", "cache images for all credentials, whatever their server allows")
+      .value(.boolean, \.request.download.sharesAcrossCredentials, [.advanced, .inDigest])
     JobKey("cache.verify-hits", "read the body of each hit and verify its checksum")
       .value(.boolean, \.cache.verifiesHits, .advanced)
   }
