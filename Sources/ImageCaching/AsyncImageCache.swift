@@ -12,8 +12,8 @@ extension ImageCache {
 /// let data = try await cache.asynchronous.query(identity)
 /// ```
 ///
-/// Each call does the same as the method of ``ImageCache`` with its name and throws its ``CacheError``; or it throws
-/// `CancellationError` if its task was cancelled before it started, and then reads and writes nothing.
+/// Each call does the same as the method of ``ImageCache`` with its name, and throws the same errors; or it throws
+/// ``CacheError/cancelled`` if its task was cancelled before it started, and then reads and writes nothing.
 public struct AsyncImageCache: Sendable {
   public let cache: ImageCache
   private let queries: CacheQueries
@@ -25,15 +25,21 @@ public struct AsyncImageCache: Sendable {
   }
 
   /// Performs any other work with the cache, such as a batch of look-ups in one transaction.
-  public func perform<Result: Sendable>(_ work: @escaping @Sendable (ImageCache) throws -> Result) async throws -> Result {
+  public func perform<Result: Sendable>(
+    _ work: @escaping @Sendable (ImageCache) throws(CacheError) -> Result
+  ) async throws(CacheError) -> Result {
     let cache = cache
-    return try await queries.perform { try work(cache) }
+    return try await queries.perform(cancelled: CacheError.cancelled) { () throws(CacheError) in try work(cache) }
   }
 
   /// The image of an identity; see ``ImageCache/data(forIdentity:)``.
-  public func query(_ identity: [UInt8]) async throws -> CachedData? { try await perform { try $0.data(forIdentity: identity) } }
+  public func query(_ identity: [UInt8]) async throws(CacheError) -> CachedData? {
+    try await perform { cache throws(CacheError) in try cache.data(forIdentity: identity) }
+  }
 
-  public func contains(identity: [UInt8]) async throws -> Bool { try await perform { try $0.contains(identity: identity) } }
+  public func contains(identity: [UInt8]) async throws(CacheError) -> Bool {
+    try await perform { cache throws(CacheError) in try cache.contains(identity: identity) }
+  }
 
   public func storeData(
     _ bytes: [UInt8],
@@ -43,8 +49,8 @@ public struct AsyncImageCache: Sendable {
     validators: Validators = Validators(),
     freshness: Freshness = Freshness(),
     lifetime: Duration? = nil
-  ) async throws {
-    try await perform { cache in
+  ) async throws(CacheError) {
+    try await perform { cache throws(CacheError) in
       try cache.storeData(
         bytes,
         identity: identity,
@@ -57,42 +63,54 @@ public struct AsyncImageCache: Sendable {
     }
   }
 
-  public func totals() async throws -> CacheTotals { try await perform { try $0.totals() } }
-  public func diskBytes() async throws -> Int { try await perform { try $0.diskBytes() } }
-  public func compact() async throws { try await perform { try $0.compact() } }
+  public func totals() async throws(CacheError) -> CacheTotals {
+    try await perform { cache throws(CacheError) in try cache.totals() }
+  }
+  public func diskBytes() async throws(CacheError) -> Int {
+    try await perform { cache throws(CacheError) in try cache.diskBytes() }
+  }
+  public func compact() async throws(CacheError) { try await perform { cache throws(CacheError) in try cache.compact() } }
 
   @discardableResult
-  public func remove(identity: [UInt8]) async throws -> Bool { try await perform { try $0.remove(identity: identity) } }
-
-  @discardableResult
-  public func clear() async throws -> CacheTotals { try await perform { try $0.clear() } }
-
-  @discardableResult
-  public func trim(protecting runStart: Timestamp? = nil) async throws -> TrimResult {
-    try await perform { try $0.trim(protecting: runStart) }
+  public func remove(identity: [UInt8]) async throws(CacheError) -> Bool {
+    try await perform { cache throws(CacheError) in try cache.remove(identity: identity) }
   }
 
   @discardableResult
-  public func verify(repair: Bool = true) async throws -> VerifyResult { try await perform { try $0.verify(repair: repair) } }
-
-  @discardableResult
-  public func export(to directory: String, layout: ExportLayout) async throws -> ExportResult {
-    try await perform { try $0.export(to: directory, layout: layout) }
+  public func clear() async throws(CacheError) -> CacheTotals {
+    try await perform { cache throws(CacheError) in try cache.clear() }
   }
 
   @discardableResult
-  public func importEntries(from other: ImageCache) async throws -> ImportResult {
-    try await perform { try $0.importEntries(from: other) }
+  public func trim(protecting runStart: Timestamp? = nil) async throws(CacheError) -> TrimResult {
+    try await perform { cache throws(CacheError) in try cache.trim(protecting: runStart) }
+  }
+
+  @discardableResult
+  public func verify(repair: Bool = true) async throws(CacheError) -> VerifyResult {
+    try await perform { cache throws(CacheError) in try cache.verify(repair: repair) }
+  }
+
+  @discardableResult
+  public func export(to directory: String, layout: ExportLayout) async throws(CacheError) -> ExportResult {
+    try await perform { cache throws(CacheError) in try cache.export(to: directory, layout: layout) }
+  }
+
+  @discardableResult
+  public func importEntries(from other: ImageCache) async throws(CacheError) -> ImportResult {
+    try await perform { cache throws(CacheError) in try cache.importEntries(from: other) }
   }
 
   /// Removes an identity from the blacklist; returns whether it was there.
   @discardableResult
-  public func removeFromBlacklist(identity: [UInt8]) async throws -> Bool {
-    try await perform { try $0.removeFromBlacklist(identity: identity) }
+  public func removeFromBlacklist(identity: [UInt8]) async throws(CacheError) -> Bool {
+    try await perform { cache throws(CacheError) in try cache.removeFromBlacklist(identity: identity) }
   }
 
   @discardableResult
-  public func clearBlacklist() async throws -> Int { try await perform { try $0.clearBlacklist() } }
+  public func clearBlacklist() async throws(CacheError) -> Int {
+    try await perform { cache throws(CacheError) in try cache.clearBlacklist() }
+  }
 }
 
 /// Threads for asynchronous calls of caches, so that a slow disk never blocks Swift's own threads. Calls start in order, as many
@@ -116,19 +134,22 @@ package final class CacheQueries: Sendable {
   /// Ends the threads after all calls; it doesn't wait, since the last reference may be released on one of them.
   deinit { queue.close() }
 
-  /// Performs `work` on one of the threads and returns its result. Throws the errors of `work`, and `CancellationError` if the
-  /// task was cancelled before `work` started; then it isn't called.
-  package func perform<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try Task.checkCancellation()
-    let outcome = OneShot<Swift.Result<Result, any Error>>()
+  /// Performs `work` on one of the threads and returns its result. Throws the errors of `work`, and `cancelled` if the task was cancelled
+  /// before `work` started; then it isn't called.
+  package func perform<Result: Sendable, Failure: Error>(
+    cancelled: Failure,
+    _ work: @escaping @Sendable () throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    if Task.isCancelled { throw cancelled }
+    let outcome = OneShot<Swift.Result<Result, Failure>>()
     // Set by the thread that performs the call, or by its cancellation, whichever is first.
     let isTaken = Atomic(false)
     let call = { @Sendable in
-      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(Swift.Result { try work() }) }
+      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(Swift.Result { () throws(Failure) in try work() }) }
     }
     threads.isEmpty ? call() : queue.add(call)
     return try await outcome.value {
-      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(.failure(CancellationError())) }
+      if !isTaken.exchange(true, ordering: .relaxed) { outcome.set(.failure(cancelled)) }
     }.get()
   }
 }

@@ -21,7 +21,7 @@ import Testing
     await #expect(throws: ImageLoadError.notCached) { try await site.manager.response(for: requests[0]) }
     #expect(try await site.manager.response(for: requests[1]).source == .network)
     #expect(try await site.manager.response(for: requests[2]).source == .network)
-    #expect(try site.manager.isInMemory(site.image(1)) && !site.manager.isOnDisk(site.image(1)))
+    #expect(try site.manager.isInMemory(site.image(1)) && !site.manager.blocking.isOnDisk(site.image(1)))
   }
 
   @Test func `a refresh shows the cached image first, and then requests`() async throws {
@@ -31,9 +31,9 @@ import Testing
     #expect(preview?.image != nil && final.result.outcome == .revalidated)
   }
 
-  @Test func `cached images can be checked, stored and removed`() throws {
-    try askWhatIsThere(site.manager, url: site.image(1), file: SampleImages.jpeg(1))
-    #expect(try site.manager.isOnDisk(site.image(1)) && !site.manager.isInMemory(site.image(1)))
+  @Test func `cached images can be checked, stored and removed`() async throws {
+    try await askWhatIsThere(site.manager, url: site.image(1), file: SampleImages.jpeg(1))
+    #expect(try await site.manager.isOnDisk(site.image(1)) && !site.manager.isInMemory(site.image(1)))
     #expect(site.origin.requests.isEmpty)
   }
 

@@ -31,7 +31,7 @@ struct BlockedQueries {
   func hold() async {
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
     Task { [queries, gate] in
-      try await queries.perform {
+      try await queries.perform(cancelled: CacheError.cancelled) { () throws(CacheError) in
         continuation.finish()
         gate.wait()
       }
@@ -59,7 +59,7 @@ struct BlockedQueries {
     let asked = AsyncImageCache(cache, on: held.queries)
     let queries = (0..<3).map { _ in Task { [a] in try await asked.query(a) } }
     for query in queries { query.cancel() }
-    for query in queries { await #expect(throws: CancellationError.self) { try await query.value } }
+    for query in queries { await #expect(throws: CacheError.cancelled) { try await query.value } }
     #expect(counter.count == before)
 
     held.release()
@@ -78,7 +78,7 @@ struct BlockedQueries {
     }
     query.cancel()
     continuation.finish()
-    await #expect(throws: CancellationError.self) { try await query.value }
+    await #expect(throws: CacheError.cancelled) { try await query.value }
     #expect(counter.count == before)
   }
 
@@ -108,7 +108,7 @@ struct BlockedQueries {
     #expect(try await asked.clearBlacklist() == 0)
     #expect(try await asked.removeFromBlacklist(identity: a) == false)
     #expect(try await asked.clear().entries == 0)
-    #expect(try await asked.perform { try $0.entries(after: nil, limit: 1) } == [])
+    #expect(try await asked.perform { cache throws(CacheError) in try cache.entries(after: nil, limit: 1) } == [])
   }
 
   @Test func `both forms throw the call's error`() async throws {

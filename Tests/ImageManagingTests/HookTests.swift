@@ -69,7 +69,7 @@ import Testing
     album.origin.setFallback(.body(SampleImages.jpeg(5), type: "image/jpeg"))
     _ = try await album.source("/c.jpg?w=1&utm_source=a")
     #expect(try await album.source("/c.jpg?ref=x&w=1") == .memory)
-    #expect(try album.manager.isOnDisk(album.url("/c.jpg?w=1")))
+    #expect(try album.manager.blocking.isOnDisk(album.url("/c.jpg?w=1")))
     #expect(try await album.source("/c.jpg?w=2") == (dropsAll ? .memory : .network))
     // The whole URL is requested.
     #expect(album.origin.requests.first?.target == "/c.jpg?w=1&utm_source=a")
@@ -221,39 +221,39 @@ private final class Wanted: Sendable {
   }
 
   @Test func `an image without bytes is encoded for the disk and kept unchanged in memory`() async throws {
-    try album.manager.store(image(.gif), for: url)
+    try album.manager.blocking.store(image(.gif), for: url)
     #expect(try await album.manager.image(for: url) == image(.gif))
     #expect(try await bytesOnDisk() == Writer.jpeg)
-    try album.manager.store(image(.gif, alpha: 0), for: url)
+    try album.manager.blocking.store(image(.gif, alpha: 0), for: url)
     #expect(try await bytesOnDisk() == Writer.png)
     #expect(try await album.manager.image(for: url) == image(.gif, alpha: 0))
-    try album.manager.store(image(.gif), as: .png, for: url)
+    try album.manager.blocking.store(image(.gif), as: .png, for: url)
     #expect(try await bytesOnDisk() == Writer.png)
     #expect(album.origin.requests.isEmpty)
   }
 
-  @Test func `bytes are stored unchanged unless re-encoding is requested`() async throws {
-    try album.manager.store(image(.jpeg), data: SampleImages.jpeg(5), for: url)
+  @Test func `bytes are stored unchanged, and an image without them is encoded`() async throws {
+    try album.manager.blocking.store(image(.jpeg), data: SampleImages.jpeg(5), for: url)
     #expect(try await bytesOnDisk() == SampleImages.jpeg(5))
     #expect(writer.encodes == 0)
-    try album.manager.store(image(.jpeg), data: SampleImages.jpeg(5), recalculatesData: true, for: url)
+    try album.manager.blocking.store(image(.jpeg), for: url)
     #expect(try await bytesOnDisk() == Writer.jpeg)
     #expect(writer.encodes == 1)
   }
 
   @Test func `memory alone needs no bytes, and disk alone leaves memory empty`() async throws {
-    try album.manager.store(image(.jpeg), for: url, in: .memory)
+    try album.manager.blocking.store(image(.jpeg), for: url, in: .memory)
     #expect(writer.encodes == 0)
-    #expect(try album.manager.isInMemory(url) && !album.manager.isOnDisk(url))
-    try album.manager.store(image(.jpeg), for: url, in: .disk)
-    #expect(try !album.manager.isInMemory(url) && album.manager.isOnDisk(url))
+    #expect(try album.manager.isInMemory(url) && !album.manager.blocking.isOnDisk(url))
+    try album.manager.blocking.store(image(.jpeg), for: url, in: .disk)
+    #expect(try !album.manager.isInMemory(url) && album.manager.blocking.isOnDisk(url))
   }
 
   @Test func `an image that cannot be encoded or breaks the rules isn't stored`() throws {
-    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), as: .gif, for: url) }
-    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), data: Array("text".utf8), for: url) }
-    #expect(throws: ImageLoadError.self) { try album.manager.store(image(.png), for: "no url") }
-    #expect(try !album.manager.isCached(url))
+    #expect(throws: ImageLoadError.self) { try album.manager.blocking.store(image(.png), as: .gif, for: url) }
+    #expect(throws: ImageLoadError.self) { try album.manager.blocking.store(image(.png), data: Array("text".utf8), for: url) }
+    #expect(throws: ImageLoadError.self) { try album.manager.blocking.store(image(.png), for: "no url") }
+    #expect(try !album.manager.blocking.isCached(url))
   }
 
   @Test func `a response has the scale factor of its URL`() async throws {

@@ -122,7 +122,7 @@ import Testing
       requests.append(request)
       _ = try await album.manager.data(for: request)
     }
-    try await album.manager.remove(album.url("/a.jpg"))
+    try await album.manager.removeAllVersions(of: album.url("/a.jpg"))
     var left: [Bool] = []
     for request in requests { left.append(try await album.manager.isOnDisk(request)) }
     #expect(left == [false, false, true])
@@ -154,13 +154,13 @@ import Testing
     album.origin.set("/large.jpg", .body(Self.large, type: "image/jpeg"))
     let (small, large) = (album.request("/a.jpg"), album.request("/large.jpg"))
     #expect(try await album.manager.record(for: small) == nil)
-    #expect(try await album.manager.bodyPath(for: large) == nil)
+    #expect(try await album.manager.record(for: large) == nil)
     _ = try await album.manager.data(for: small)
     _ = try await album.manager.data(for: large)
     let record = try #require(try await album.manager.record(for: small))
     #expect(record.identity == album.manager.identity(for: small) && record.format == .jpeg)
-    #expect(try await album.manager.bodyPath(for: small) == nil)
-    let path = try #require(try await album.manager.bodyPath(for: large))
+    #expect(try await album.manager.file(for: small).path == nil)
+    let path = try #require(try await album.manager.file(for: large).path)
     #expect(readFile(path) == Self.large)
     try await album.manager.remove(small)
     #expect(try await album.manager.isCached(small) == false)

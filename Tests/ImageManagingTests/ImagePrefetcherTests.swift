@@ -114,7 +114,7 @@ import Testing
     let prefetcher = try album.prefetcher(destination: isMemory ? .memory : .disk)
     let result = await prefetcher.prefetch(urls: [album.url(1), album.origin.url("/cut.jpg")]).value
     #expect(result == (isMemory ? PrefetchProgress(loaded: 1, failed: 1) : PrefetchProgress(loaded: 2)))
-    #expect(try album.manager.isOnDisk(album.url(1)))
+    #expect(try album.manager.blocking.isOnDisk(album.url(1)))
     #expect(album.manager.isInMemory(album.url(1)) == isMemory)
     // Images on disk are loaded into memory without requests.
     #expect(try await album.prefetcher(destination: .memory).prefetch(urls: [album.url(1)]).value.alreadyCached == 1)

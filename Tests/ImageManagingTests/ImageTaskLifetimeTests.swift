@@ -76,7 +76,7 @@ import Testing
       asked.withLock { $0.append(task) }
     }
     let isCached: @Sendable (String) -> Void = { url in
-      do { _ = try box.manager?.isCached(url) } catch { Issue.record(error) }
+      do { _ = try box.manager?.blocking.isCached(url) } catch { Issue.record(error) }
     }
     let album = try Album(
       hooks: LoadHooks(
@@ -133,7 +133,7 @@ import Testing
 private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<Bool> {
   let isShutDown = Watched(false)
   Thread.detachNewThread {
-    manager.shutDown()
+    manager.blocking.shutDown()
     isShutDown.withLock { $0 = true }
   }
   try await poll("the shutdown to begin") { manager.isClosed }
@@ -158,7 +158,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
       let returned = Watched(false)
       let shutDown: @Sendable (Callback) -> Void = { here in
         guard here.rawValue == callback else { return }
-        box.manager?.shutDown()
+        box.manager?.blocking.shutDown()
         returned.withLock { $0 = true }
       }
       let album = try Album(
@@ -195,7 +195,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
       let outer = ManagerBox()
       let inner = try Album(
         hooks: LoadHooks(shouldDownload: { _ in
-          outer.manager?.shutDown()
+          outer.manager?.blocking.shutDown()
           return true
         })
       )

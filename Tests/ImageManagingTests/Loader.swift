@@ -32,7 +32,7 @@ final class Loader: LoadReceiver {
   }
 
   /// Ends the manager's threads and waits for them. Not in `deinit`: the last reference may be the store thread's.
-  func shutDown() { manager.shutDown() }
+  func shutDown() { manager.blocking.shutDown() }
 
   func complete(_ completions: [(Entry, LoadCompletion)]) { self.completions.withLock { $0 += completions } }
 

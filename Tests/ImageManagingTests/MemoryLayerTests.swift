@@ -125,7 +125,7 @@ import Testing
     let url = album.url("/a.jpg")
     #expect(try await !album.manager.isCached(url))
     try await album.manager.store(SampleImages.jpeg(9), for: url)
-    #expect(try album.manager.isInMemory(url) && album.manager.isOnDisk(url))
+    #expect(try album.manager.isInMemory(url) && album.manager.blocking.isOnDisk(url))
     #expect(try await album.source("/a.jpg") == .memory)
     try await album.manager.remove(url, from: .memory)
     #expect(!album.manager.isInMemory(url))

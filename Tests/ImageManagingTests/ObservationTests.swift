@@ -150,7 +150,7 @@ import Testing
     #expect(events.take().contains("trimmed 0 1"))
     #expect(album.manager.statistics.trimmed == 1)
 
-    let path = try #require(try await album.manager.bodyPath(for: album.request("/2.jpg")))
+    let path = try #require(try await album.manager.file(for: album.request("/2.jpg")).path)
     folder.write([UInt8](repeating: 0, count: body.count), to: String(path.dropFirst(folder.path.count + 1)))
     album.memory.removeAll()
     var request = album.request("/2.jpg")

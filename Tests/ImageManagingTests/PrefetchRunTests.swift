@@ -67,7 +67,7 @@ import Testing
     let summary = PrefetchRun(manager: manager, context: context).run(list)
     #expect(summary.sourceEnded && !summary.deadlinePassed)
     #expect(list.each.allSatisfy { $0 == .checked })
-    manager.shutDown()
+    manager.blocking.shutDown()
   }
 
   @Test func `a run stopped before its start makes no request`() {
@@ -76,7 +76,7 @@ import Testing
     run.stop(gracefully: true)
     #expect(!run.run(list).sourceEnded)
     #expect(list.outcomes.isEmpty && origin.requests.isEmpty)
-    manager.shutDown()
+    manager.blocking.shutDown()
   }
 
   @Test func `a run stopped immediately cancels pending requests and ends`() {
@@ -87,7 +87,7 @@ import Testing
     #expect(run.run(list).sourceEnded)
     #expect(list.each.allSatisfy { $0 == .cancelled })
     gate.open()
-    manager.shutDown()
+    manager.blocking.shutDown()
   }
 }
 

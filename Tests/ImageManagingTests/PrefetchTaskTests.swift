@@ -44,7 +44,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `a batch ends as cancelled when its manager is shut down, and so does a later one`() async throws {
     let manager = album.manager
-    let requests = WatchedRequests(album.urls(0..<100)) { place in if place == 10 { manager.shutDown() } }
+    let requests = WatchedRequests(album.urls(0..<100)) { place in if place == 10 { manager.blocking.shutDown() } }
     let result = try await album.prefetcher(maxConcurrent: 4).prefetch(requests).value
     // Requests read together with the one that ends it are cancelled with it.
     #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)

@@ -300,8 +300,8 @@ import Testing
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge", "maxSize"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
-    first.shutDown()
-    second.shutDown()
+    first.blocking.shutDown()
+    second.blocking.shutDown()
   }
 
   @Test func `caches over one folder are one, however their paths are written`() throws {
@@ -313,7 +313,7 @@ import Testing
     let same = try ImageCache(ImageCache.Configuration(directory: link, maxAge: .seconds(60)))
     let long = try ImageCache(ImageCache.Configuration(directory: link, maxAge: .seconds(600)))
     let manager = try ImageManager(ImageManager.Configuration(cache: short))
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
@@ -417,7 +417,7 @@ import Testing
 
   @Test func `a downloader that ends with its contexts delays no other load`() throws {
     let manager = try ImageManager(ImageManager.Configuration())
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let table = manager.contexts
     let visitor = Visitor(of: table)
     let client = try {

@@ -31,6 +31,8 @@ public enum CacheError: Error, Sendable, Equatable {
   /// The path of an export has a symbolic link, which exports don't follow.
   case linkInExport(path: String)
   case other(path: String, reason: String)
+  /// The task of an asynchronous call was cancelled before it started.
+  case cancelled
 }
 
 extension CacheError {
@@ -89,6 +91,7 @@ extension CacheError: CustomStringConvertible {
       "cannot export images to \(path): \(reason); free disk space or fix its permissions, then export again"
     case .linkInExport(let path):
       "cannot export through \(path): it is a symbolic link, and exports don't follow links in their folder; remove it, or export elsewhere"
+    case .cancelled: "the call was cancelled before it read or wrote the cache"
     case .other(let path, let reason):
       "the index of the cache at \(path) failed: \(reason); try again, and delete the folder if it keeps failing"
     }

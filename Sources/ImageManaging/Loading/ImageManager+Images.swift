@@ -7,16 +7,18 @@ import Synchronization
 extension ImageManager {
   /// Loads one image and returns its pixels. Cancelling the calling task cancels the load. Throws the reason if there is no
   /// image; `declined` if the hook ``LoadHooks/shouldDownload`` rejects an image that isn't cached.
-  public func image(for url: String) async throws(ImageLoadError) -> DecodedImage {
-    guard let image = try await response(for: ImageRequest(url: url)).image else { throw .declined }
+  public func image(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> DecodedImage {
+    var request = image.imageRequest
+    request.decoding.policy = .eager
+    guard let image = try await response(for: request).image else { throw .declined }
     return image
   }
 
   /// Loads one image and returns its pixels with all details. Cancelling the calling task cancels the load; a task that is
   /// already cancelled requests nothing.
-  public func response(for request: ImageRequest) async throws(ImageLoadError) -> ImageResponse {
+  public func response(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageResponse {
     if Task.isCancelled { throw .cancelled }
-    return try await load(request).value
+    return try await load(image).value
   }
 
   /// Loads the file of one image, for example to send it on: transformed and encoded if the request or the manager transforms.
@@ -24,42 +26,41 @@ extension ImageManager {
   /// A transformed image is encoded by the manager's ``ImageManager/Configuration/encoding``, or else in the format that suits
   /// it, and kept on disk. Without a transformer nothing is decoded beyond what verification requires. Cancelling the calling
   /// task cancels the load.
-  public func data(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
+  public func data(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageData {
     if Task.isCancelled { throw .cancelled }
-    let load = ImageTask(request, manager: self, deliversFile: true)
+    let load = ImageTask(image.imageRequest, manager: self, deliversFile: true)
     load.start()
     guard let file = try await load.value.file else { throw .declined }
     return file
   }
-  public func data(for url: String) async throws(ImageLoadError) -> ImageData { try await data(for: ImageRequest(url: url)) }
 
   /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageData/chunks(ofCount:)``.
   ///
   /// As `data(for:)`, but the bytes of an untransformed image above 256 KiB stay in the cache's file. They were verified when they were
   /// stored; ``ImageRequest/CachePolicy/verifiesHits`` compares their checksum each time. Without a disk cache, or if the server forbids
   /// storing the image, its bytes are in memory, and in the latter case it is requested twice.
-  public func file(for request: ImageRequest) async throws(ImageLoadError) -> ImageData {
+  public func file(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageData {
+    let request = image.imageRequest
     let transforms = request.decoding.transformer != nil || configuration.transformer != nil
     guard !transforms, let cache = request.cachePolicy.cache ?? configuration.cache else { return try await data(for: request) }
     var stored = request
     (stored.decoding.policy, stored.decoding.includesData) = (.never, false)
     guard let source = try await response(for: stored).source else { throw .declined }
     let record: EntryRecord?
-    do {
+    do throws(CacheError) {
       record = try await self.record(for: request)
     } catch {
-      throw Task.isCancelled ? .cancelled : .failed(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
+      throw error == .cancelled ? .cancelled : .failed(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
     }
     if let file = record.flatMap({ ImageData($0, in: cache, source: source) }) { return file }
     var file = try await data(for: request)
     file.source = source
     return file
   }
-  public func file(for url: String) async throws(ImageLoadError) -> ImageData { try await file(for: ImageRequest(url: url)) }
 
   /// Starts to load one image; one in memory is available when this returns. The task continues when it is released; only the
   /// look-up runs on the caller's thread.
-  public func load(_ request: ImageRequest) -> ImageTask { load(request, observer: nil) }
+  public func load(_ image: some ImageRequestConvertible) -> ImageTask { load(image.imageRequest, observer: nil) }
 
   /// Starts to load one image, and calls `observer` with its events too, on the manager's threads.
   func load(_ request: ImageRequest, observer: (@Sendable (ImageTask.Event) -> Void)?) -> ImageTask {
@@ -67,7 +68,6 @@ extension ImageManager {
     task.start()
     return task
   }
-  public func load(_ url: String) -> ImageTask { load(ImageRequest(url: url)) }
 
   /// The context of a request; equal requests have the same one.
   package func context(for request: ImageRequest) -> LoadContext {

@@ -26,7 +26,7 @@ import Synchronization
 /// ```
 ///
 /// A batch is looked up on the caller's thread, which gets decided entries at once. The others become flights: one per identity, shared
-/// by all requests for it until its result is committed. ``image(for:)`` and ``load(_:)-(ImageRequest)`` load batches of one. The
+/// by all requests for it until its result is committed. ``image(for:)`` and ``load(_:)`` load batches of one. The
 /// blacklist affects requests only: cached images are served, blacklisted or not.
 public final class ImageManager: Sendable {
   public struct Configuration: Sendable {
@@ -163,7 +163,7 @@ public final class ImageManager: Sendable {
 
   /// As the asynchronous form, but blocks the calling thread. A callback of a load (a completion, a hook, a transformer) would
   /// wait for itself, so a shutdown by one traps.
-  public func shutDown() {
+  func shutDownBlocking() {
     let isCallback = store.isCurrent || coding.haveCurrent || dispatcher.isHeldUpByCurrentThread
     trap(unless: !isCallback, "a manager can't be shut down in one of its callbacks: it would deadlock")
     dispatcher.close()

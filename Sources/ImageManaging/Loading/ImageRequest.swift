@@ -3,10 +3,19 @@ public import ImageCoding
 public import ImageDownloading
 public import Base
 
+/// What names an image to load: an ``ImageRequest``, or a URL as text, which means a request with the manager's settings.
+public protocol ImageRequestConvertible: Sendable {
+  var imageRequest: ImageRequest { get }
+}
+
+extension String: ImageRequestConvertible {
+  public var imageRequest: ImageRequest { ImageRequest(url: self) }
+}
+
 /// A request for one image, with the options of this load.
 ///
 /// SDWebImage's flags are options in four groups here; see <doc:FromSDWebImage>.
-public struct ImageRequest: Sendable {
+public struct ImageRequest: ImageRequestConvertible {
   public var url: String
   /// Which caches are read and filled, and when the network is used.
   public var cachePolicy: CachePolicy
@@ -18,6 +27,7 @@ public struct ImageRequest: Sendable {
   public var options: DownloadOptions.Changes
   /// The downloader; nil: the manager's.
   public var downloader: ImageDownloader?
+  public var imageRequest: ImageRequest { self }
 
   /// Creates a request for the image at `url`, with the manager's settings unless others are given.
   public init(

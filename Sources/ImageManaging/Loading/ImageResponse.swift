@@ -70,7 +70,7 @@ public enum ImageLoadError: Error, Sendable, Hashable {
   case blacklisted(ImageFailure)
   /// It isn't cached, and the mode allows no requests.
   case notCached
-  /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` and ``ImageManager/data(for:)-(ImageRequest)`` throw this.
+  /// The hook ``LoadHooks/shouldDownload`` rejects it; only ``ImageManager/image(for:)`` and ``ImageManager/data(for:)`` throw this.
   case declined
   /// It was cancelled.
   case cancelled
@@ -95,7 +95,7 @@ extension ImageLoadError: CustomStringConvertible {
 ///
 /// The same request gives the same bytes with the same properties, whether they come from the network or the disk.
 public struct ImageData: Sendable {
-  /// The bytes of the file; empty if ``ImageManager/file(for:)-(ImageRequest)`` left them on disk.
+  /// The bytes of the file; empty if ``ImageManager/file(for:)`` left them on disk.
   public var bytes: [UInt8]
   /// The path of the cache's file with the bytes, if they were left on disk. A later trim or replacement removes it; ``chunks(ofCount:)``
   /// still reads it then.
@@ -188,7 +188,9 @@ public struct ImageData: Sendable {
         guard !range.isEmpty else { return nil }
         offset = range.upperBound
         guard let file = data.file else { return data.bytes[range] }
-        return try await CacheQueries.shared.perform { try file.bytes(range)[...] }
+        return try await CacheQueries.shared.perform(cancelled: CacheError.cancelled) { () throws(CacheError) in
+          try file.bytes(range)[...]
+        }
       }
 
       mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? { try await next() }

@@ -1,3 +1,4 @@
+internal import ImageDownloading
 internal import ImageCaching
 internal import ImageManaging
 

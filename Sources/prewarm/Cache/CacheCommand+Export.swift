@@ -180,7 +180,7 @@ extension CacheCommand {
       }
       let images = try ListImages(stored: opened.job, in: opened.cache)
       let manager = try ImageManager(ImageManager.Configuration())
-      defer { manager.shutDown() }
+      defer { manager.blocking.shutDown() }
       var map = ExportMap()
       let result = try images.fetching(with: manager) {
         try opened.cache.export(

@@ -93,7 +93,7 @@ struct ExplainCommand: ParsableCommand {
   /// What a run would do now with each way, found by a dry run.
   private func expectations(of ways: [EntryRequest]) throws -> [ExplainedWay.Expectation] {
     let manager = try ImageManager(ImageManager.Configuration())
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: RunControl())
     let manifests = ways.first.map { lists(of: $0.job) } ?? []
     return try ways.map { way in

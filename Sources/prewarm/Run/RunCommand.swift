@@ -123,7 +123,7 @@ struct JobsRun {
     let jobs = try load()
     let prepared = try prepare(jobs, control)
     let manager = try ImageManager(ImageManager.Configuration())
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
     for job in prepared where !isDone() {

@@ -102,7 +102,7 @@ extension ShardsCommand {
         try ShardPlanner(jobAt: job, by: rule, workers: workers, environment: JobLoading.environment)
       }[0]
       let manager = try ImageManager(ImageManager.Configuration())
-      defer { manager.shutDown() }
+      defer { manager.blocking.shutDown() }
       let written: (plan: ShardPlan, advice: [String])?
       do throws(JobError) {
         written = try planner.write(size, to: output, version: PrewarmVersion.current, manager: manager) { control.signal != nil }

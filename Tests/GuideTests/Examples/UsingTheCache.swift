@@ -51,13 +51,13 @@ func refresh(_ manager: ImageManager, url: String) async throws -> (preview: Ima
 }
 
 /// Looking up without loading.
-func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) throws {
+func askWhatIsThere(_ manager: ImageManager, url: String, file: [UInt8]) async throws {
   // guide
-  if try !manager.isCached(url) {
-    try manager.store(file, for: url)
+  if try await !manager.isCached(url) {
+    try await manager.store(file, for: url)
   }
-  print(manager.isInMemory(url), try manager.isOnDisk(url))
-  try manager.remove(url, from: .memory)
+  print(manager.isInMemory(url), try await manager.isOnDisk(url))
+  try await manager.remove(url, from: .memory)
   // end
 }
 

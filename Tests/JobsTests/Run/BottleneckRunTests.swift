@@ -31,7 +31,7 @@ import Testing
     var configuration = ImageManager.Configuration(downloader: ImageDownloader.Configuration(time: clock.source, jitter: { $0 }))
     change(&configuration)
     let manager = try ImageManager(configuration)
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let prepared = try PreparedJob(job, isDryRun: onMiss != nil)
     try preparing(prepared)
     let handed = HandedOver(job: prepared)

@@ -190,7 +190,7 @@ import Testing
     var job = try runs.job(urls: (1...13).map { origin.url("/\($0)") }, keys: "prefetch: {concurrency: 1}")
     job.reports = [Job.ReportTarget(format: .html, destination: .file(JobPath("page.html", in: runs.folder.path)))]
     let manager = try ImageManager(ImageManager.Configuration())
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let runner = JobRunner(manager: manager, version: "0", control: control)
     var now: UInt64 = 0
     runner.pictureClock = {

@@ -50,7 +50,7 @@ struct JobRuns {
   ) throws -> (report: FinishedReport, rows: [Row], json: [String: any Sendable]) {
     let prepared = try PreparedJob(job)
     let manager = try ImageManager(configuration)
-    defer { manager.shutDown() }
+    defer { manager.blocking.shutDown() }
     let report = JobRunner(manager: manager, version: "0", control: RunControl()).run(prepared)
     for error in prepared.reports.write(report) { throw error }
     let decoder = JSONDecoder()
@@ -70,7 +70,7 @@ func runOnThread(_ job: Job, control: RunControl = RunControl()) async throws ->
       continuation.resume(
         with: Result {
           let manager = try ImageManager(ImageManager.Configuration())
-          defer { manager.shutDown() }
+          defer { manager.blocking.shutDown() }
           return JobRunner(manager: manager, version: "1", control: control).run(try PreparedJob(job))
         }
       )
