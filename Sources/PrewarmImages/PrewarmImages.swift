@@ -12,6 +12,10 @@ extension URL: ImageRequestConvertible {
   public var imageRequest: ImageRequest { ImageRequest(url: absoluteString) }
 }
 
+extension Timestamp {
+  public var date: Date { Date(timeIntervalSince1970: timeIntervalSince1970) }
+}
+
 extension ImagePrefetcher {
   /// Starts to load the images at `urls`.
   public func prefetch(urls: [URL]) -> PrefetchTask { prefetch(urls: urls.map(\.absoluteString)) }

@@ -82,10 +82,10 @@ import Testing
     #expect(first.source == .network && second.source == .disk && album.origin.requests.count == 1)
     #expect(first.etag == second.etag && first.byteCount == Self.large.count && second.size == ImageSize(width: 32, height: 24))
     let whole = try await album.manager.data(for: album.url("/large.jpg"))
-    #expect(whole.bytes == Self.large && whole.etag == first.etag && whole.path == nil)
+    #expect(whole.bytes == Self.large && whole.etag == first.etag)
     try await album.manager.remove(album.url("/large.jpg"))
     for file in [first, second] {
-      #expect(file.bytes.isEmpty && file.path != nil)
+      #expect(file.path != nil)
       var parts: [ArraySlice<UInt8>] = []
       for try await part in file.chunks() { parts.append(part) }
       #expect(parts.count == 5 && parts.dropLast().allSatisfy { $0.count == 64 << 10 } && Array(parts.joined()) == Self.large)
@@ -96,7 +96,7 @@ import Testing
   func `a small file, and one without a disk cache, come from memory in parts`(hasCache: Bool) async throws {
     let album = try Album { if !hasCache { $0.cache = nil } }
     let file = try await album.manager.file(for: album.url("/a.jpg"))
-    #expect(file.bytes == SampleImages.jpeg(1) && file.path == nil && file.source == .network)
+    #expect(file.byteCount == SampleImages.jpeg(1).count && file.path == nil && file.source == .network)
     var bytes: [UInt8] = []
     for try await part in file.chunks(ofCount: 7) { bytes += part }
     #expect(bytes == SampleImages.jpeg(1))

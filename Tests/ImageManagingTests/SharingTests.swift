@@ -151,7 +151,7 @@ import Testing
       #expect(try await album.manager.response(for: sender.request(url, "alice")).source == .network)
       #expect(try await album.manager.response(for: sender.request(url, "alice")).source == .memory)
       let other = try await album.manager.response(for: sender.request(url, "bob")).source
-      #expect(other == (isShared ? .disk : .network), "\(control)")
+      #expect(other == (isShared ? .memory : .network), "\(control)")
       // Nobody in particular gets neither.
       #expect(try await album.manager.response(for: ImageRequest(url: url)).source == .network)
       #expect(try await album.manager.isCached(sender.request(url, "carol")) == isShared)

@@ -34,15 +34,16 @@ extension ImageManager {
     return file
   }
 
-  /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageData/chunks(ofCount:)``.
+  /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageFile/chunks(in:ofCount:)``.
   ///
   /// As `data(for:)`, but the bytes of an untransformed image above 256 KiB stay in the cache's file. They were verified when they were
   /// stored; ``ImageRequest/CachePolicy/verifiesHits`` compares their checksum each time. Without a disk cache, or if the server forbids
   /// storing the image, its bytes are in memory, and in the latter case it is requested twice.
-  public func file(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageData {
+  public func file(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageFile {
     let request = image.imageRequest
-    let transforms = request.decoding.transformer != nil || configuration.transformer != nil
-    guard !transforms, let cache = request.cachePolicy.cache ?? configuration.cache else { return try await data(for: request) }
+    guard !transforms(request), let cache = request.cachePolicy.cache ?? configuration.cache else {
+      return ImageFile(try await data(for: request))
+    }
     var stored = request
     (stored.decoding.policy, stored.decoding.includesData) = (.never, false)
     guard let source = try await response(for: stored).source else { throw .declined }
@@ -52,10 +53,8 @@ extension ImageManager {
     } catch {
       throw error == .cancelled ? .cancelled : .failed(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
     }
-    if let file = record.flatMap({ ImageData($0, in: cache, source: source) }) { return file }
-    var file = try await data(for: request)
-    file.source = source
-    return file
+    if let file = record.flatMap({ ImageFile($0, in: cache, source: source) }) { return file }
+    return ImageFile(try await data(for: request), source: source)
   }
 
   /// Starts to load one image; one in memory is available when this returns. The task continues when it is released; only the
@@ -91,6 +90,11 @@ extension ImageManager {
     }
   }
 
+  /// Whether the file of a request is made from the original.
+  func transforms(_ request: ImageRequest) -> Bool {
+    request.decoding.transformer != nil || request.decoding.encoding != nil || configuration.transformer != nil
+  }
+
   /// Removes one request from its flight, which continues for others. This doesn't complete the request.
   func cancel(_ flight: UInt64, for receiver: any LoadReceiver) {
     if dispatcher.flights.leave(flight, receiver) { dispatcher.cancelDownloads([flight], includingRunning: true) }
@@ -119,5 +123,5 @@ extension ImageManager {
 
 extension ImageManager.Configuration {
   /// The usual parts around `cache`.
-  static func standard(_ cache: ImageCache) -> Self { Self(cache: cache, memory: ImageMemory(maxCost: 256 << 20)) }
+  static func standard(_ cache: ImageCache) -> Self { Self(cache: cache, memory: ImageMemory()) }
 }

@@ -107,6 +107,9 @@ public struct ImageRequest: ImageRequestConvertible {
     public var includesData: Bool
     /// Transforms the image; nil: the manager's transformer.
     public var transformer: (any ImageTransformer)?
+    /// How the image is encoded, transformed or not, for ``ImageManager/data(for:)`` and the disk; each encoding is an image of its own in the
+    /// cache. Nil: the manager's ``ImageManager/Configuration/encoding`` for transformed images, and the file as received for others.
+    public var encoding: TransformEncoding?
     /// The coders; nil: the manager's.
     public var coders: ImageCoderRegistry?
     /// The requirements on the image; nil: the manager's.
@@ -118,6 +121,7 @@ public struct ImageRequest: ImageRequestConvertible {
       isProgressive: Bool = false,
       includesData: Bool = false,
       transformer: (any ImageTransformer)? = nil,
+      encoding: TransformEncoding? = nil,
       coders: ImageCoderRegistry? = nil,
       verification: VerificationRules? = nil
     ) {
@@ -125,7 +129,7 @@ public struct ImageRequest: ImageRequestConvertible {
       self.options = options
       self.isProgressive = isProgressive
       self.includesData = includesData
-      self.transformer = transformer
+      (self.transformer, self.encoding) = (transformer, encoding)
       self.coders = coders
       self.verification = verification
     }
@@ -199,9 +203,9 @@ struct CacheLocation {
       return nil
     }
     self.context = context
-    let transforms = request.decoding.transformer != nil || manager.configuration.transformer != nil
     fileContext =
-      transforms ? manager.contexts.context(for: request, mode: .use, servesExpired: false, deliversFile: true) : nil
+      manager.transforms(request)
+      ? manager.contexts.context(for: request, mode: .use, servesExpired: false, deliversFile: true) : nil
     cache = request.cachePolicy.cache ?? manager.configuration.cache
   }
 

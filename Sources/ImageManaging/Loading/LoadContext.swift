@@ -283,6 +283,7 @@ final class ContextTable: Sendable {
     let decoding: DecodingOptions
     let showsPartialImages: Bool
     let transformer: String?
+    let encoding: TransformEncoding?
     let verification: VerificationRules
     let options: DownloadOptions.Changes
   }
@@ -369,8 +370,9 @@ final class ContextTable: Sendable {
     if cache == nil, mode == .refresh || mode == .loaderOnly { (options.layers.reads, options.layers.readsOriginal) = ([], []) }
     // Partial images have the size of the final one, which can't be limited by bytes before all is known.
     if decoding.isProgressive { options.decoding.maximumBytes = nil }
-    if options.transformer != nil, cache != nil || deliversFile {
-      options.encoding = configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
+    if isDecoded || deliversFile, cache != nil || deliversFile {
+      let others = options.transformer == nil ? nil : configuration.encoding ?? (deliversFile ? TransformEncoding() : nil)
+      options.encoding = decoding.encoding ?? others
     }
     options.delivery =
       switch decoding.policy {
@@ -395,7 +397,7 @@ extension ContextTable.Key {
       request.cachePolicy.retriesFailed, options.servesExpired, options.verifiesHits
     )
     (decodingPolicy, decoding, delivery) = (request.decoding.policy, options.decoding, options.delivery)
-    (showsPartialImages, transformer) = (options.showsPartialImages, options.transformer?.key)
+    (showsPartialImages, transformer, encoding) = (options.showsPartialImages, options.transformer?.key, options.encoding)
     self.options = request.options
   }
 }

@@ -170,7 +170,9 @@ public struct BlacklistRules: Sendable {
   }
 }
 
-/// How a transformed image is stored on disk.
+/// How an image is encoded for the disk, and for those who get its file.
+///
+/// An animation is refused by a format that keeps one frame, unless ``/ImageCoding/EncodingOptions/firstFrameOnly`` asks for that.
 public struct TransformEncoding: Sendable, Hashable {
   /// The format; nil: the one that ``/ImageCoding/ImageCoderRegistry/encodingFormat(for:options:)`` chooses.
   public var format: ImageFormat?
@@ -182,8 +184,8 @@ public struct TransformEncoding: Sendable, Hashable {
     self.options = options
   }
 
-  /// Whether it writes only one frame, even if the image has several.
-  var isStill: Bool { options.firstFrameOnly || format == .jpeg || format == .png }
+  /// Whether it needs only one frame, even if the image has several: those that a format can't keep are refused.
+  var isStill: Bool { options.firstFrameOnly || format.map { !$0.keepsAnimations } ?? false }
 
   /// Distinguishes its files from those of other encodings, such as `encode(webp,85)`: part of the stored image's identity, like a
   /// transformer's key.
@@ -192,7 +194,13 @@ public struct TransformEncoding: Sendable, Hashable {
     if options.isLossless { parts.append("lossless") }
     if let bytes = options.maximumBytes { parts.append("max-bytes=\(bytes)") }
     if let size = options.maximumSize { parts.append("max-size=\(size.width)x\(size.height)") }
-    if options.firstFrameOnly { parts.append("first-frame") }
+    // Others keep one frame anyway.
+    if options.firstFrameOnly, format?.keepsAnimations ?? true { parts.append("first-frame") }
     return "encode(\(parts.joined(separator: ",")))"
   }
+}
+
+extension ImageFormat {
+  /// Whether the coders here write all frames of an animation.
+  package var keepsAnimations: Bool { self == .webp || self == .avif }
 }

@@ -14,11 +14,11 @@ public final class ImageMemory: Sendable {
   /// Creates an empty layer with limits; a negative one traps.
   ///
   /// - Parameters:
-  ///   - maxCost: the maximum bytes of pixels; nil (the default): no limit.
+  ///   - maxCost: the maximum bytes of pixels; 256 MiB by default, nil: no limit.
   ///   - maxCount: the maximum number of images; nil (the default): no limit.
   ///   - evictsUnderPressure: whether memory pressure of this machine empties the layer, by default true; if it can't be monitored,
   ///     ``pressureUnavailable`` says so.
-  public convenience init(maxCost: Int? = nil, maxCount: Int? = nil, evictsUnderPressure: Bool = true) {
+  public convenience init(maxCost: Int? = 256 << 20, maxCount: Int? = nil, evictsUnderPressure: Bool = true) {
     self.init(maxCost: maxCost, maxCount: maxCount, pressure: evictsUnderPressure ? .system : nil)
   }
 

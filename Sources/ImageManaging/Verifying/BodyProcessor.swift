@@ -177,6 +177,14 @@ struct BodyProcessor: Sendable {
   private func encoded(_ image: DecodedImage) throws(ImageFailure) -> SerializedImage? {
     guard let encoding = context.options.encoding, context.encodesTransformed else { return nil }
     let format = encoding.format ?? coders.encodingFormat(for: image, options: encoding.options)
+    let isFirstFrame = encoding.options.firstFrameOnly || context.options.decoding.firstFrameOnly
+    if image.header.isAnimated, !format.keepsAnimations, !isFirstFrame {
+      throw ImageFailure(
+        .format,
+        message:
+          "\(format.name) can't keep the animation's \(image.header.frames) frames; choose webp or avif, or set firstFrameOnly"
+      )
+    }
     let bytes: [UInt8]
     do throws(ImageError) {
       bytes = try coders.encode(image, as: format, options: encoding.options)

@@ -53,6 +53,8 @@ extension Job {
   private var transformOptions: LoadOptions {
     var options = LoadOptions.standard
     (options.transformer, options.encoding) = (transform?.resize.transformer, transform?.encoding)
+    // Who chooses a format without animations for a job wants the first frames.
+    if let format = options.encoding?.format, !format.keepsAnimations { options.encoding?.options.firstFrameOnly = true }
     return options
   }
 
