@@ -40,8 +40,10 @@ package final class DownloadClient: Sendable {
   }
 
   /// Changes the class of a waiting download, which keeps its sequence; no effect on running ones. Unknown numbers are ignored.
-  package func setPriority(_ priority: LoadPriority, of id: UInt64) {
-    inbox.post(.setPriority(client: number, id, priority))
+  ///
+  /// - Parameter patience: options whose ``DownloadOptions/patience-swift.property``, retries and waits it gets; nil: it keeps its own.
+  package func setPriority(_ priority: LoadPriority, patience: PreparedOptions? = nil, of id: UInt64) {
+    inbox.post(.setPriority(client: number, id, priority, patience))
   }
 
   /// Reports that ``DownloadReceiver/mayStart`` may have become true.

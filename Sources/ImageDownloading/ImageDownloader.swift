@@ -31,8 +31,8 @@ public final class ImageDownloader: Sendable {
     public var headers: [HeaderField]
     /// Loaders that replace libcurl for some URLs; the last that can load a URL does. None by default.
     public var loaders: [any ImageLoader]
-    /// When requests to a host that keeps failing stop.
-    package var circuitBreaker = CircuitBreaker()
+    /// When requests to a host that keeps failing stop; nil: never.
+    public var circuitBreaker: CircuitBreaker?
 
     /// Creates a configuration; a limit below 1 traps, here or when it is used.
     public init(
@@ -44,7 +44,8 @@ public final class ImageDownloader: Sendable {
         .nanoseconds(Int64.random(in: 0...Int64(clamping: $0.wholeNanoseconds)))
       },
       headers: [HeaderField] = [],
-      loaders: [any ImageLoader] = []
+      loaders: [any ImageLoader] = [],
+      circuitBreaker: CircuitBreaker? = CircuitBreaker()
     ) {
       self.maxConcurrentDownloads = maxConcurrentDownloads
       self.maxConcurrentPerHost = maxConcurrentPerHost
@@ -53,6 +54,7 @@ public final class ImageDownloader: Sendable {
       self.jitter = jitter
       self.headers = headers
       self.loaders = loaders
+      self.circuitBreaker = circuitBreaker
       limits.check()
     }
 
@@ -94,11 +96,7 @@ public final class ImageDownloader: Sendable {
   /// Throws if libcurl is too old or lacks a feature, or the system provides no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
     configuration.limits.check()
-    let breaker = configuration.circuitBreaker
-    trap(
-      unless: breaker.failures > 0 && breaker.rounds > 0,
-      "a circuit breaker needs at least 1 failure and 1 round, not \(breaker.failures) and \(breaker.rounds)"
-    )
+    if let reason = configuration.circuitBreaker?.invalidReason { throw DownloaderError(message: reason) }
     for field in configuration.headers {
       trap(unless: DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
     }

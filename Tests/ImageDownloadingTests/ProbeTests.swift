@@ -155,7 +155,7 @@ struct ProbeTests {
 
   @Test func `failures of ranges don't stop requests to a host whose plain responses are good`() async throws {
     let origin = try Origin(fallback: .computed { $0.headers["Range"] == nil ? .body([1]) : .status(502) })
-    let fetcher = try Fetcher(concurrency: 8, circuitBreaker: CircuitBreaker(failures: 2, rounds: 1))
+    let fetcher = try Fetcher(concurrency: 8, circuitBreaker: CircuitBreaker(failures: 2, batchTries: 1))
     fetcher.submit((0..<20).map { origin.url("/\($0)") }, options: .forTests(method: .probe))
     #expect(try await fetcher.recorder.waitForEnds(20).allSatisfy { $0.image?.body == [1] })
   }

@@ -233,7 +233,7 @@ extension Download {
 }
 
 extension DownloadOptions {
-  /// No retry, unless given, and no wait before it.
+  /// No retry, unless given, and no wait before it; of a batch, unless given.
   static func forTests(
     method: Method = .get,
     headers: [(name: String, value: String?)] = [],
@@ -251,7 +251,8 @@ extension DownloadOptions {
     maxBytes: Int = 64 << 20,
     streamAbove: Int = 128 << 10,
     prefixJudge: PrefixJudge? = nil,
-    retryAfterMaximum: Duration = .seconds(120),
+    patience: Patience = .long,
+    retryAfterMaximum: Duration? = nil,
     respectsRobots: Bool = false,
     userAgent: String = "prewarm"
   ) -> DownloadOptions {
@@ -269,7 +270,8 @@ extension DownloadOptions {
       $0.stallTimeout = stallTimeout
       $0.retries = retries
       $0.backoff = backoff
-      $0.retryAfterMaximum = retryAfterMaximum
+      $0.patience = patience
+      if let retryAfterMaximum { $0.retryAfterMaximum = retryAfterMaximum }
       $0.redirects = redirects
       $0.acceptStatus = acceptStatus
       $0.maxBytes = maxBytes

@@ -1,129 +1,187 @@
 import Base
 
-/// When requests to a host that keeps failing stop: the circuit breaker of Nygard's "Release It!", with an end.
+/// When requests to a host that keeps failing stop: the circuit breaker of Nygard's "Release It!".
 ///
-/// Each attempt that fails transiently counts. 429 and 503, which ask for a pause, neither count nor reset the count; every other
-/// response resets it, 404 included, even if its body is cut off.
+/// Each attempt that fails transiently counts. Responses reset the count, 404 included, even if the body is cut off; 429 and 503, which ask
+/// for a pause, neither count nor reset it. After ``failures`` in a row the host gets only single requests that try it, and the first
+/// response to anything lets all downloads resume. How often they try depends on ``DownloadOptions/patience-swift.property``:
 ///
-/// A host that can't be reached (connection refused, name not resolved) isn't overloaded, so its pauses are shorter: one per retry
-/// of the download, each at most as long as its backoff and 2 s.
-package struct CircuitBreaker: Sendable, Hashable {
+/// - Downloads that someone waits for fail at once as `host-down`, except for one after each pause, which tries the host. The pauses begin
+///   with ``firstPause``, double, and stay at ``longestPause``: a host is back for them within seconds.
+/// - Downloads of batches wait: one tries the host after each ``batchPause``. After ``batchTries`` failed tries all of them fail as
+///   `host-down`, without a request, for ``batchDownFor``.
+///
+/// Both may use one host at the same time, each with its own pauses.
+public struct CircuitBreaker: Sendable, Hashable {
   /// Consecutive failures after which requests to the host stop; 20 by default, at least 1.
-  package var failures: Int
-  /// How long they stop before one request tries the host; 30 s by default.
-  package var pause: Duration
-  /// Failed tries after which the host's other downloads fail as `host-down` without a request; 3 by default, at least 1.
-  package var rounds: Int
-  /// How long they fail before one request tries the host again; 5 minutes by default. See ``ImageDownloader/forgetFailures()``.
-  package var downFor: Duration
+  public var failures: Int
+  /// The first pause of downloads that someone waits for; 0.5 s by default.
+  public var firstPause: Duration
+  /// The longest pause of downloads that someone waits for; 5 s by default.
+  public var longestPause: Duration
+  /// The pause of batches; 30 s by default. A host that can't be reached (connection refused, name not resolved) isn't overloaded, so its
+  /// pauses are shorter: one per retry of the download, each at most as long as its backoff and 2 s.
+  public var batchPause: Duration
+  /// Failed tries after which downloads of batches fail; 3 by default, at least 1.
+  public var batchTries: Int
+  /// How long downloads of batches fail before one of them tries the host again; 5 minutes by default. See
+  /// ``ImageDownloader/forgetFailures()``.
+  public var batchDownFor: Duration
 
-  /// Creates a circuit breaker; a number below 1 traps when it is used.
-  package init(failures: Int = 20, pause: Duration = .seconds(30), rounds: Int = 3, downFor: Duration = .seconds(300)) {
+  /// Creates a circuit breaker. Numbers below 1 and negative times make the downloader's `init` throw.
+  public init(
+    failures: Int = 20,
+    firstPause: Duration = .milliseconds(500),
+    longestPause: Duration = .seconds(5),
+    batchPause: Duration = .seconds(30),
+    batchTries: Int = 3,
+    batchDownFor: Duration = .seconds(300)
+  ) {
     self.failures = failures
-    self.pause = pause
-    self.rounds = rounds
-    self.downFor = downFor
+    self.firstPause = firstPause
+    self.longestPause = longestPause
+    self.batchPause = batchPause
+    self.batchTries = batchTries
+    self.batchDownFor = batchDownFor
+  }
+
+  /// What is wrong with it, in one sentence; nil if it can be used.
+  var invalidReason: String? {
+    if failures < 1 { return "circuitBreaker: failures must be at least 1, not \(failures)" }
+    if batchTries < 1 { return "circuitBreaker: batchTries must be at least 1, not \(batchTries)" }
+    for (name, time) in [
+      ("firstPause", firstPause), ("longestPause", longestPause), ("batchPause", batchPause), ("batchDownFor", batchDownFor),
+    ] where time < .zero { return "circuitBreaker: \(name) must not be negative" }
+    return nil
   }
 
   private static let longestUnreachablePause = Duration.seconds(2)
 
-  /// The rules for an unreachable host whose downloads have `retries` retries, before its pause `number`, counted from 0.
-  func forUnreachable(_ retries: Int, _ backoff: Backoff, pause number: Int) -> CircuitBreaker {
+  /// The rules for an unreachable host, before pause `number` of batches, counted from 0.
+  func forUnreachable(_ request: HostRequest, pause number: Int) -> CircuitBreaker {
     var rules = self
-    rules.rounds = min(rounds, retries)
-    rules.pause = min(pause, backoff.limit(beforeRetry: number), Self.longestUnreachablePause)
+    // A download that someone waits for says nothing about the retries of batches.
+    if !request.isAwaited { rules.batchTries = min(batchTries, request.retries) }
+    rules.batchPause = min(batchPause, request.backoff.limit(beforeRetry: number), Self.longestUnreachablePause)
     return rules
+  }
+
+  /// The pause of downloads that someone waits for after so many failed tries.
+  func pause(afterTries number: Int) -> Duration {
+    Backoff(initial: firstPause, maximum: longestPause).limit(beforeRetry: number)
   }
 }
 
 /// The state of a ``CircuitBreaker`` for one host.
 struct BreakerState {
-  private enum State {
-    /// Gets requests; `failures` in a row have failed.
-    case closed(failures: Int)
-    /// Gets no requests until then; `failedTries` have failed.
-    case open(until: MonotonicInstant, failedTries: Int)
-    /// One request is trying it.
-    case trying(failedTries: Int)
-    /// Its downloads fail until then; `failedTries` have failed.
-    case down(until: MonotonicInstant, failedTries: Int)
+  /// The tries of one kind of downloads.
+  private struct Tries {
+    /// None begins before then.
+    var next: MonotonicInstant
+    var failed = 0
+    var isRunning = false
+
+    mutating func fail(pause: Duration, now: MonotonicInstant) {
+      (next, isRunning) = (now.advanced(by: pause), false)
+    }
+
+    /// Returns whether one was running.
+    @discardableResult
+    mutating func abandon() -> Bool {
+      guard isRunning else { return false }
+      (next, isRunning) = (MonotonicInstant(nanoseconds: 0), false)
+      return true
+    }
   }
 
-  private var state = State.closed(failures: 0)
+  /// While requests stop.
+  private struct Open {
+    /// Of downloads that someone waits for.
+    var awaited: Tries
+    var batch: Tries
+    /// Whether downloads of batches fail instead of waiting.
+    var isDown: Bool
+  }
+
+  /// How many requests in a row have failed while all get through.
+  private var failures = 0
+  private var open: Open?
 
   enum Change: Equatable {
     case none, paused, recovered, down
   }
 
-  var earliestStart: MonotonicInstant {
-    switch state {
-    case .open(let until, _), .down(let until, _): until
-    case .closed, .trying: MonotonicInstant(nanoseconds: 0)
-    }
+  /// When the next try of downloads of that kind may begin.
+  func earliestStart(isAwaited: Bool) -> MonotonicInstant {
+    guard let open else { return MonotonicInstant(nanoseconds: 0) }
+    return isAwaited ? open.awaited.next : open.batch.next
   }
 
   /// Whether it gets requests as usual, even if some have failed.
-  var isClosed: Bool { if case .closed = state { true } else { false } }
+  var isClosed: Bool { open == nil }
 
-  /// Whether it counts as down, even if the next request may try it.
-  var isDown: Bool { if case .down = state { true } else { false } }
+  /// Whether it counts as down for batches, even if the next request may try it.
+  var isDown: Bool { open?.isDown == true }
 
   /// Whether there are no failures.
-  var isCalm: Bool { if case .closed(0) = state { true } else { false } }
+  var isCalm: Bool { isClosed && failures == 0 }
 
-  /// Handles the start of a request; only one runs if the breaker isn't closed.
-  mutating func start() {
-    switch state {
-    case .open(_, let failedTries), .down(_, let failedTries): state = .trying(failedTries: failedTries)
-    case .closed, .trying: break
-    }
+  /// Whether a download that someone waits for is trying it.
+  var isTriedForWaiting: Bool { open?.awaited.isRunning == true }
+
+  /// Whether a download of that kind fails now instead of waiting.
+  func refuses(isAwaited: Bool, at now: MonotonicInstant) -> Bool {
+    guard let open else { return false }
+    return isAwaited
+      ? open.awaited.isRunning || open.awaited.next > now : open.isDown && open.batch.next > now && !open.batch.isRunning
   }
 
-  /// The number of pauses since its last response.
-  var pausesSoFar: Int {
-    switch state {
-    case .closed: 0
-    case .open(_, let failedTries), .trying(let failedTries), .down(_, let failedTries): failedTries + 1
-    }
+  /// Handles the start of a request, which is a try if the breaker isn't closed.
+  mutating func start(isAwaited: Bool) {
+    if isAwaited { open?.awaited.isRunning = true } else { open?.batch.isRunning = true }
   }
 
-  /// Handles a transient failure. While the breaker is open, failures of earlier requests don't count.
-  mutating func fail(by rules: CircuitBreaker, now: MonotonicInstant) -> Change {
-    switch state {
-    case .closed(let failures):
-      guard failures + 1 >= rules.failures else {
-        state = .closed(failures: failures + 1)
-        return .none
-      }
-      if rules.rounds == 0 {
-        state = .down(until: now.advanced(by: rules.downFor), failedTries: 0)
-        return .down
-      }
-      state = .open(until: now.advanced(by: rules.pause), failedTries: 0)
+  /// The number of pauses of batches since its last response.
+  var pausesSoFar: Int { open.map { $0.batch.failed + 1 } ?? 0 }
+
+  /// Handles a transient failure. While the breaker is open, only failed tries count.
+  mutating func fail(_ request: HostRequest, by rules: CircuitBreaker, now: MonotonicInstant) -> Change {
+    guard var open else {
+      failures += 1
+      if failures < rules.failures { return .none }
+      let isDown = rules.batchTries == 0
+      open = Open(
+        awaited: Tries(next: now.advanced(by: rules.pause(afterTries: 0))),
+        batch: Tries(next: now.advanced(by: isDown ? rules.batchDownFor : rules.batchPause)),
+        isDown: isDown
+      )
+      return isDown ? .down : .paused
+    }
+    guard request.isTry else { return .none }
+    defer { self.open = open }
+    if request.isAwaited {
+      open.awaited.failed += 1
+      open.awaited.fail(pause: rules.pause(afterTries: open.awaited.failed), now: now)
       return .paused
-    case .trying(let failedTries):
-      guard failedTries + 1 >= rules.rounds else {
-        state = .open(until: now.advanced(by: rules.pause), failedTries: failedTries + 1)
-        return .paused
-      }
-      state = .down(until: now.advanced(by: rules.downFor), failedTries: failedTries)
-      return .down
-    case .open, .down: return .none
     }
+    if !open.isDown { open.batch.failed += 1 }
+    open.isDown = open.isDown || open.batch.failed >= rules.batchTries
+    open.batch.fail(pause: open.isDown ? rules.batchDownFor : rules.batchPause, now: now)
+    return open.isDown ? .down : .paused
   }
 
   /// Handles a response that doesn't ask for a pause.
   mutating func recover() -> Change {
-    if isDown { return .none }
-    let change = isClosed ? Change.none : .recovered
-    state = .closed(failures: 0)
-    return change
+    defer { forget() }
+    return isClosed ? .none : .recovered
   }
 
-  mutating func forget() { state = .closed(failures: 0) }
+  mutating func forget() { self = BreakerState() }
 
-  /// The request that tried the host has ended without a result: another may try at once.
-  mutating func abandonTry() {
-    if case .trying(let failedTries) = state { state = .open(until: MonotonicInstant(nanoseconds: 0), failedTries: failedTries) }
+  /// A try has ended. If it had no result, another may follow at once.
+  mutating func endTry(isAwaited: Bool) {
+    guard var open else { return }
+    if isAwaited { open.awaited.abandon() } else if open.batch.abandon() { open.isDown = false }
+    self.open = open
   }
 }

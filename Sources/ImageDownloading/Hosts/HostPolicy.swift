@@ -6,7 +6,21 @@ package struct HostRules {
   /// Between two starts; zero if there is no rate.
   package var intervalNanoseconds: UInt64 = 0
   var isAdaptive = false
-  var breaker = CircuitBreaker()
+  /// Nil: requests never stop.
+  var breaker: CircuitBreaker?
+}
+
+/// The facts about a request that its host's policy needs.
+struct HostRequest {
+  /// When it began.
+  var begun: MonotonicInstant
+  /// Whether someone waits for its download.
+  var isAwaited: Bool
+  /// Whether it tried a host that had kept failing.
+  var isTry = false
+  /// Of its download.
+  var retries: Int
+  var backoff: Backoff
 }
 
 /// The state of one host: when its next request may begin, and how many may run.
@@ -23,10 +37,22 @@ struct HostPolicy {
   /// Whether it has responded with anything but a request for a pause or a transient failure.
   private var hasResponded = false
 
-  var earliestStart: MonotonicInstant { max(rate.next, pausedUntil) }
+  /// When a download of that kind may start. A pause that the host has asked for concerns batches: others know how long they wait for it.
+  func earliestStart(isAwaited: Bool) -> MonotonicInstant {
+    isAwaited ? max(rate.next, breaker.earliestStart(isAwaited: true)) : max(rate.next, pausedUntil)
+  }
 
-  /// The end of the host's pause, whether requested or after failures.
-  var pausedUntil: MonotonicInstant { max(pause.until, breaker.earliestStart) }
+  /// The end of the host's pause for batches, whether requested or after failures.
+  var pausedUntil: MonotonicInstant { max(pause.until, breaker.earliestStart(isAwaited: false)) }
+
+  /// The wait of a download that someone waits for, if the host has said that its client sends too much (429) and that is soon over.
+  ///
+  /// A longer pause can't be waited for, so the download is requested at once. A 503 may concern one image: browsers ignore it for others.
+  func wait(_ options: DownloadOptions, now: MonotonicInstant) -> Duration? {
+    guard pause.status == 429, options.isAwaited, options.retries > 0 else { return nil }
+    let remaining = pause.remaining(at: now)
+    return remaining > .zero && remaining <= options.retryAfterMaximum ? remaining : nil
+  }
 
   /// The maximum number of its transfers.
   func limit(_ rules: HostRules) -> Int {
@@ -40,13 +66,19 @@ struct HostPolicy {
       || hasResponded || rules.isAdaptive && adaptive.isLearned
   }
 
-  mutating func start(_ rules: HostRules, now: MonotonicInstant) {
+  mutating func start(_ rules: HostRules, isAwaited: Bool, now: MonotonicInstant) {
     rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
-    breaker.start()
+    breaker.start(isAwaited: isAwaited)
   }
 
   /// Records the response to a request while `running` requests run, that one included.
-  mutating func record(_ response: HostResponse, running: Int, _ rules: HostRules, now: MonotonicInstant) -> BreakerState.Change {
+  mutating func record(
+    _ response: HostResponse,
+    to request: HostRequest,
+    running: Int,
+    _ rules: HostRules,
+    now: MonotonicInstant
+  ) -> BreakerState.Change {
     switch response {
     case .responded(let latency):
       pause.recover()
@@ -59,13 +91,17 @@ struct HostPolicy {
       hasResponded = true
       if rules.isAdaptive { adaptive.fail(running: running) }
       return breaker.recover()
-    case .busy(let begun):
-      pause.note(begun: begun, now: now)
+    case .busy:
+      pause.note(begun: request.begun, now: now)
       if rules.isAdaptive { adaptive.fail(running: running) }
-    case .failed(let failure): return fail(failure, by: rules.breaker, running: running, rules, now: now)
-    case .unreachable(let failure, let retries, let backoff):
-      let breaker = rules.breaker.forUnreachable(retries, backoff, pause: breaker.pausesSoFar)
-      return fail(failure, by: breaker, running: running, rules, now: now)
+      // Those who wait get the server's answer.
+      if request.isTry, request.isAwaited { return breaker.recover() }
+    case .failed(let failure):
+      if rules.isAdaptive { adaptive.fail(running: running) }
+      return fail(failure, request, by: rules.breaker, now: now)
+    case .unreachable(let failure):
+      if rules.isAdaptive { adaptive.fail(running: running) }
+      return fail(failure, request, by: rules.breaker?.forUnreachable(request, pause: breaker.pausesSoFar), now: now)
     case .nothing:
       if rules.isAdaptive { adaptive.pass() }
     }
@@ -74,14 +110,13 @@ struct HostPolicy {
 
   private mutating func fail(
     _ failure: ImageFailure,
-    by rules: CircuitBreaker,
-    running: Int,
-    _ host: HostRules,
+    _ request: HostRequest,
+    by rules: CircuitBreaker?,
     now: MonotonicInstant
   ) -> BreakerState.Change {
-    if host.isAdaptive { adaptive.fail(running: running) }
+    guard let rules else { return .none }
     failuresInRow += 1
-    let change = breaker.fail(by: rules, now: now)
+    let change = breaker.fail(request, by: rules, now: now)
     if change != .none { (lastFailure, failuresByStop) = (failure, failuresInRow) }
     return change
   }
@@ -93,19 +128,19 @@ struct HostPolicy {
     hasResponded = false
   }
 
-  /// Whether ``refusal(of:patience:wasAsked:now:)`` may return anything; cheap, since it is called for each download.
-  var mayRefuse: Bool { pause.isKnown || breaker.isDown }
+  /// Whether ``refusal(of:_:wasAsked:now:)`` may return anything; cheap, since it is called for each download.
+  var mayRefuse: Bool { pause.isKnown || !breaker.isClosed }
 
-  /// The failure of a download with that patience, which can't wait for this host; nil if it can.
+  /// The failure of a download with these options, which can't wait for this host; nil if it can.
   ///
-  /// A host that has sent only 429 and 503 in a run counts as down for downloads that it wasn't asked for.
-  func refusal(of host: URLOrigin, patience: Duration, wasAsked: Bool, now: MonotonicInstant) -> ImageFailure? {
-    if breaker.isDown, breaker.earliestStart > now, let lastFailure {
+  /// A host that has sent only 429 and 503 in a run counts as down for downloads of batches that it wasn't asked for.
+  func refusal(of host: URLOrigin, _ options: DownloadOptions, wasAsked: Bool, now: MonotonicInstant) -> ImageFailure? {
+    if breaker.refuses(isAwaited: options.isAwaited, at: now), let lastFailure {
       // Permanent for this run, but a later run may succeed.
       return ImageFailure(.hostDown(failures: failuresByStop, last: lastFailure), isTransient: true)
     }
-    let (remaining, total) = (pause.remaining(at: now), pause.total(at: now))
-    guard remaining > .zero, total > patience else { return nil }
+    let (remaining, total, patience) = (pause.remaining(at: now), pause.total(at: now), options.retryAfterMaximum)
+    guard !options.isAwaited, remaining > .zero, total > patience else { return nil }
     let pauses =
       total > remaining
       ? "and its pauses add up to \(total.wholeSecondsText)" : "and is paused for \(remaining.wholeSecondsText)"
@@ -123,17 +158,23 @@ struct HostPolicy {
 enum HostResponse {
   /// A response of any status, with the time from the request to its first byte if it was measured.
   case responded(latencyNanoseconds: UInt64?)
-  /// A 429 or 503, which asks for a pause, to a request that began at `begun`.
-  case busy(begun: MonotonicInstant)
+  /// A 429 or 503, which asks for a pause.
+  case busy
   case failed(ImageFailure)
   /// A transient failure after the response began: the host is up.
   case cut
-  /// The host can't be reached, by a download with `retries` retries.
-  case unreachable(ImageFailure, retries: Int, backoff: Backoff)
+  case unreachable(ImageFailure)
   case nothing
 }
 
 extension ImageFailure {
+  /// The failure of a download that doesn't wait, although its host asks for it.
+  static func asksToWait(_ failure: ImageFailure, asked: Duration) -> ImageFailure {
+    var failure = failure
+    failure.message += " and asks for a pause of \(asked.text)"
+    return failure
+  }
+
   /// The failure of a download whose host asks it to wait for too long.
   static func waitsTooLong(_ failure: ImageFailure, asked: Duration, waited: Duration, patience: Duration) -> ImageFailure {
     let before = waited > .zero ? " after \(waited.text) of such pauses" : ""

@@ -45,34 +45,41 @@ public struct DownloadOptions: Sendable, Hashable {
   public var connection = Connection()
   /// The limit for one attempt, redirects included; 60 s by default.
   public var timeout: Duration {
-    get { patience.timeout }
-    set { patience.timeout = newValue }
+    get { limits.timeout }
+    set { limits.timeout = newValue }
   }
   /// The limit for resolving the name, connecting and the TLS handshake together; 10 s by default.
   public var connectTimeout: Duration {
-    get { patience.connectTimeout }
-    set { patience.connectTimeout = newValue }
+    get { limits.connectTimeout }
+    set { limits.connectTimeout = newValue }
   }
   /// How long a connected transfer may receive nothing; 15 s by default, as SDWebImage's download timeout.
   public var stallTimeout: Duration {
-    get { patience.stallTimeout }
-    set { patience.stallTimeout = newValue }
+    get { limits.stallTimeout }
+    set { limits.stallTimeout = newValue }
   }
-  /// How often a transient failure is retried; 2 by default.
+  /// How often a transient failure is retried; 2 by default. With 0 a download with ``Patience-swift.enum/short`` patience waits for nothing:
+  /// neither for `Retry-After` nor for a host's pause.
   public var retries: Int {
-    get { patience.retries }
-    set { patience.retries = newValue }
+    get { limits.retries }
+    set { limits.retries = newValue }
   }
   /// The wait before a retry: a random time from zero to a limit (full jitter), by default 500 ms at first and at most 30 s.
   public var backoff: Backoff {
-    get { patience.backoff }
-    set { patience.backoff = newValue }
+    get { limits.backoff }
+    set { limits.backoff = newValue }
   }
-  /// How long a download may wait in total because hosts ask for it (`Retry-After`, RFC 9110, section 10.2.3); 2 minutes by default. Such
-  /// waits aren't retries. If a host asks for more than is left, the download fails at once.
+  /// How a download treats a host that keeps failing or asks for a pause; ``Patience-swift.enum/short`` by default.
+  public var patience: Patience {
+    get { limits.patience }
+    set { limits.patience = newValue }
+  }
+  /// How long a download may wait in total because hosts ask for it (`Retry-After`, RFC 9110, section 10.2.3); by default 2 s, or
+  /// 2 minutes with ``Patience-swift.enum/long``. Such waits aren't retries. If a host asks for more than is left, the download fails at
+  /// once with its response.
   public var retryAfterMaximum: Duration {
-    get { patience.retryAfterMaximum }
-    set { patience.retryAfterMaximum = newValue }
+    get { limits.retryAfterMaximum ?? (isAwaited ? .seconds(2) : .seconds(120)) }
+    set { limits.retryAfterMaximum = newValue }
   }
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public var redirects = 10
@@ -98,7 +105,7 @@ public struct DownloadOptions: Sendable, Hashable {
   public var decryptor: Decryptor?
   /// What the image is fetched for.
   package var purpose = Purpose()
-  fileprivate var patience = Patience()
+  fileprivate var limits = Limits()
 
   /// Creates options with the defaults of a job file.
   public init() {}
@@ -119,6 +126,21 @@ public struct DownloadOptions: Sendable, Hashable {
     case probe
   }
 
+  /// How a download treats a host that keeps failing (``CircuitBreaker``) or asks for a pause by 429 or 503.
+  public enum Patience: Sendable, Hashable {
+    /// Someone waits for the image: it comes or fails within seconds, and the failure is the server's answer.
+    ///
+    /// The download waits only for what its host asked it for itself, or after a 429 to another download, and at most
+    /// ``DownloadOptions/retryAfterMaximum``. While its host keeps failing it fails at once, unless it is the one that tries the host.
+    case short
+    /// Nobody waits, as for the downloads of an `ImagePrefetcher` or a job: hosts are spared. The download waits as long as any
+    /// response of the host asked for, and while the host keeps failing.
+    case long
+  }
+
+  /// Whether someone waits for it.
+  var isAwaited: Bool { patience == .short }
+
   /// What callers within prewarm know of a download, besides the options of a job file.
   package struct Purpose: Sendable, Hashable {
     /// The statuses whose failure is permanent, even if it is usually temporary: it isn't retried.
@@ -138,13 +160,15 @@ public struct DownloadOptions: Sendable, Hashable {
   }
 
   /// How long and how often a server may fail, which doesn't change the result: downloads that differ only in this share a transfer.
-  fileprivate struct Patience: Sendable, Hashable {
+  fileprivate struct Limits: Sendable, Hashable {
     var timeout = Duration.seconds(60)
     var connectTimeout = Duration.seconds(10)
     var stallTimeout = Duration.seconds(15)
     var retries = 2
     var backoff = Backoff(initial: .milliseconds(500), maximum: .seconds(30))
-    var retryAfterMaximum = Duration.seconds(120)
+    var patience = Patience.short
+    /// Nil: the default for the patience.
+    var retryAfterMaximum: Duration?
   }
 
   /// The first range of a probe: 64 KiB.
@@ -249,7 +273,7 @@ package final class PreparedOptions: Sendable, Hashable {
     sharing = self.options.with {
       $0.headers = $0.headers.map { HeaderField($0.name.lowercased(), $0.value) }
       $0.removedHeaders = $0.removedHeaders.map { $0.lowercased() }
-      $0.patience = DownloadOptions.Patience()
+      $0.limits = DownloadOptions.Limits()
     }
     hash = sharing.hashValue
   }

@@ -9,6 +9,8 @@ struct WaitingDownload {
   let wantsDetails: Bool
   /// Nil unless it wants progress.
   let watch: ProgressWatch?
+  /// Its options, of which those about waiting for its host count.
+  var prepared: PreparedOptions
   /// Whether it joined the transfer of another download.
   var hasJoined = false
   var mayRetry = true
@@ -19,8 +21,12 @@ struct WaitingDownload {
     priority = download.priority
     sequence = download.sequence
     wantsDetails = download.wantsDetails
+    prepared = download.prepared
     watch = download.wantsProgress ? ProgressWatch(download, client: client) : nil
   }
+
+  // Without a copy, which would retain each part.
+  var patience: DownloadOptions { _read { yield prepared.options } }
 
   var position: QueuePosition { QueuePosition(priority: priority, sequence: sequence) }
 

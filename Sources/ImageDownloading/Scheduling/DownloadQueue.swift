@@ -79,7 +79,7 @@ package struct DownloadQueue {
   }
 
   /// Creates an empty queue with both limits, at least 1 each, and without rates.
-  package init(concurrency: Int, perHost: Int, breaker: CircuitBreaker = CircuitBreaker()) {
+  package init(concurrency: Int, perHost: Int, breaker: CircuitBreaker? = CircuitBreaker()) {
     self.concurrency = concurrency
     rules = HostRules(perHost: perHost, breaker: breaker)
   }
@@ -92,7 +92,8 @@ package struct DownloadQueue {
 
   /// Adds the download in `slot` to `host`; it doesn't start before `time`.
   ///
-  /// `continues` marks the next request of an attempt, which precedes all new ones; `patience` limits the wait for host pauses.
+  /// `continues` marks the next request of an attempt, which precedes all new ones; `isAwaited` one that someone waits for; `patience`
+  /// limits the wait of others for host pauses.
   package mutating func insert(
     slot: Int,
     host: Int,
@@ -100,6 +101,7 @@ package struct DownloadQueue {
     sequence: Int64,
     notBefore time: MonotonicInstant? = nil,
     continues: Bool = false,
+    isAwaited: Bool = false,
     patience: Duration = .seconds(Int64.max)
   ) {
     while tickets.count <= slot { tickets.append(0) }
@@ -108,13 +110,14 @@ package struct DownloadQueue {
     lastTicket += 1
     tickets[slot] = lastTicket
     waiting += 1
-    let rank = Rank(order: continues ? 0 : priority.rawValue + 1, sequence: sequence, ticket: lastTicket)
+    let order = continues ? 0 : priority.rawValue + 1
+    let rank = Rank(order: order, isAwaited: isAwaited, sequence: sequence, ticket: lastTicket)
     let entry = HostQueue.Entry(rank: rank, slot: slot)
-    hosts[host].leastPatience = min(hosts[host].leastPatience, patience)
+    if !isAwaited { hosts[host].leastPatience = min(hosts[host].leastPatience, patience) }
     if let time {
       retries.insert(Retry(time: time, host: host, entry: entry))
     } else {
-      hosts[host].waiting.insert(entry)
+      hosts[host].insert(entry)
       announce(host)
     }
   }
@@ -142,7 +145,7 @@ package struct DownloadQueue {
       waitsForRate = true
       return .none(.rate)
     }
-    return start(candidate.host)
+    return start(candidate)
   }
 
   /// The limit of most of the hosts that can start something.
@@ -180,10 +183,17 @@ package struct DownloadQueue {
   }
 
   /// A transfer to `host` has ended. If it failed to connect, its others may try; if it made no request, its start doesn't count.
-  package mutating func finished(host: Int, failedToConnect: Bool = false, wasRequested: Bool = true) {
+  ///
+  /// - Parameter tryOfAwaited: nil unless it tried a host that had kept failing, for downloads that someone waits for or for others.
+  package mutating func finished(
+    host: Int,
+    failedToConnect: Bool = false,
+    wasRequested: Bool = true,
+    tryOfAwaited: Bool? = nil
+  ) {
     running -= 1
     hosts[host].running -= 1
-    hosts[host].policy.breaker.abandonTry()
+    if let tryOfAwaited { hosts[host].policy.breaker.endTry(isAwaited: tryOfAwaited) }
     if !wasRequested {
       rate.takeBack(intervalNanoseconds: intervalNanoseconds)
       hosts[host].policy.rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds)
@@ -206,9 +216,10 @@ package struct DownloadQueue {
   // A separate call would copy the whole queue.
   @inline(__always)
   private func isCurrent(_ candidate: Candidate, open: Bool) -> Bool {
-    hosts[candidate.host].waiting.min?.rank == candidate.rank
-      && hosts[candidate.host].hasRoom(rules)
-      && hosts[candidate.host].policy.earliestStart <= now
+    let isAwaited = candidate.rank.isAwaited
+    return hosts[candidate.host].first(isAwaited: isAwaited)?.rank == candidate.rank
+      && hosts[candidate.host].hasRoom(rules, isAwaited: isAwaited)
+      && hosts[candidate.host].policy.earliestStart(isAwaited: isAwaited) <= now
       && (hosts[candidate.host].phase == .open) == open
   }
 
@@ -216,15 +227,16 @@ package struct DownloadQueue {
     if hosts[stale.host].announced == stale.rank.ticket { hosts[stale.host].announced = 0 }
   }
 
-  private mutating func start(_ host: Int) -> Step {
-    let slot = hosts[host].waiting.removeMin().slot
+  private mutating func start(_ candidate: Candidate) -> Step {
+    let host = candidate.host
+    let slot = hosts[host].removeFirst(isAwaited: candidate.rank.isAwaited).slot
     let resolves = hosts[host].phase != .open
     tickets[slot] = 0
     waiting -= 1
     running += 1
     hosts[host].running += 1
     rate.start(at: now, intervalNanoseconds: intervalNanoseconds)
-    hosts[host].policy.start(rules, now: now)
+    hosts[host].policy.start(rules, isAwaited: candidate.rank.isAwaited, now: now)
     countFullness(host)
     if resolves { resolving += 1 }
     dropStale(host)
@@ -235,7 +247,8 @@ package struct DownloadQueue {
   private func isStale(_ entry: HostQueue.Entry) -> Bool { tickets[entry.slot] != entry.rank.ticket }
 
   private mutating func dropStale(_ host: Int) {
-    while let best = hosts[host].waiting.min, isStale(best) { hosts[host].waiting.removeMin() }
+    while let best = hosts[host].waiting.min, isStale(best) { hosts[host].removeFirst(isAwaited: false) }
+    while let best = hosts[host].awaited.min, isStale(best) { hosts[host].removeFirst(isAwaited: true) }
   }
 
   private mutating func admitRetries() {
@@ -243,19 +256,22 @@ package struct DownloadQueue {
       guard isStale(retry.entry) || retry.time <= now else { return }
       retries.removeMin()
       if isStale(retry.entry) { continue }
-      hosts[retry.host].waiting.insert(retry.entry)
+      hosts[retry.host].insert(retry.entry)
       announce(retry.host)
     }
   }
 
   /// Adds a host that can start something to its heap, by its best download, or to the heap of sleeping hosts.
   private mutating func announce(_ host: Int) {
-    guard let best = hosts[host].waiting.min else { return wake(host) }
-    guard hosts[host].hasRoom(rules) else { return }
-    let time = hosts[host].policy.earliestStart
-    guard time <= now else { return sleep(host, until: time) }
+    var best: HostQueue.Entry?
+    switch hosts[host].next(rules, now: now) {
+    case .nothing: return wake(host)
+    case .noRoom: return
+    case .later(let time): return sleep(host, until: time)
+    case .now(let entry): best = entry
+    }
     wake(host)
-    guard hosts[host].announced != best.rank.ticket else { return }
+    guard let best, hosts[host].announced != best.rank.ticket else { return }
     hosts[host].announced = best.rank.ticket
     let candidate = Candidate(rank: best.rank, host: host)
     if hosts[host].phase == .open { openHosts.insert(candidate) } else { newHosts.insert(candidate) }
@@ -319,8 +335,10 @@ extension DownloadQueue {
   }
 
   /// Records the outcome of a transfer to `host`, before ``finished(host:failedToConnect:wasRequested:)`` is called for it.
-  mutating func record(_ response: HostResponse, from host: Int, now: MonotonicInstant) -> BreakerState.Change {
-    hosts[host].policy.record(response, running: hosts[host].running, rules, now: now)
+  mutating func record(_ response: HostResponse, to request: HostRequest, from host: Int, now: MonotonicInstant)
+    -> BreakerState.Change
+  {
+    hosts[host].policy.record(response, to: request, running: hosts[host].running, rules, now: now)
   }
 
   /// Starts nothing at `host` before `time`, at its own request.
@@ -353,7 +371,7 @@ extension DownloadQueue {
 
   /// The slots of all that wait for `host`, retries included, in order; linear in the length of the queue.
   func slots(waitingFor host: Int) -> [Int] {
-    let due = hosts[host].waiting.unordered.filter { !isStale($0) }
+    let due = (hosts[host].waiting.unordered + hosts[host].awaited.unordered).filter { !isStale($0) }
     let retrying = retries.unordered.lazy.filter { $0.host == host }.map(\.entry).filter { !isStale($0) }
     return (due + retrying).sorted().map(\.slot)
   }
@@ -381,6 +399,8 @@ extension DownloadQueue {
 struct Rank: Comparable {
   /// 0 for a continued attempt, then the classes from the highest.
   var order: UInt8
+  /// Whether someone waits for it.
+  var isAwaited = false
   var sequence: Int64
   /// Unique, so that of equal sequences the one that came first starts first.
   var ticket: UInt64
@@ -422,9 +442,56 @@ struct HostQueue {
   /// A lower bound of the patience of its waiting downloads.
   var leastPatience = Duration.seconds(Int64.max)
   var policy = HostPolicy()
-  /// All that wait except for retries before their time, stale ones included.
-  var waiting = Heap<Entry>()
+  /// All downloads of batches that wait, except for retries before their time, stale ones included.
+  private(set) var waiting = Heap<Entry>()
+  /// The same of those that someone waits for, which have other pauses.
+  private(set) var awaited = Heap<Entry>()
 
-  /// Whether its limits let it start one more.
-  func hasRoom(_ rules: HostRules) -> Bool { running < (phase == .new ? 1 : policy.limit(rules)) }
+  @inline(__always)
+  func first(isAwaited: Bool) -> Entry? { isAwaited ? awaited.min : waiting.min }
+
+  mutating func insert(_ entry: Entry) {
+    if entry.rank.isAwaited { awaited.insert(entry) } else { waiting.insert(entry) }
+  }
+
+  @discardableResult
+  mutating func removeFirst(isAwaited: Bool) -> Entry { isAwaited ? awaited.removeMin() : waiting.removeMin() }
+
+  /// Whether its limits let it start one more. The try of a download that someone waits for needs no room beside hanging transfers.
+  @inline(__always)
+  func hasRoom(_ rules: HostRules, isAwaited: Bool) -> Bool {
+    if isAwaited, !policy.breaker.isClosed { return !policy.breaker.isTriedForWaiting }
+    return running < (phase == .new ? 1 : policy.limit(rules))
+  }
+
+  enum Next {
+    case nothing, noRoom
+    case later(MonotonicInstant)
+    case now(Entry)
+  }
+
+  /// The best of those that wait that may start now, or the time when one may.
+  @inline(__always)
+  func next(_ rules: HostRules, now: MonotonicInstant) -> Next {
+    if awaited.isEmpty { return next(waiting.min, isAwaited: false, rules, now: now) }
+    let (one, other) = (
+      next(awaited.min, isAwaited: true, rules, now: now), next(waiting.min, isAwaited: false, rules, now: now)
+    )
+    switch (one, other) {
+    case (.now(let left), .now(let right)): return .now(min(left, right))
+    case (.now, _), (_, .nothing): return one
+    case (_, .now), (.nothing, _): return other
+    case (.later(let left), .later(let right)): return .later(min(left, right))
+    case (.later, .noRoom): return one
+    case (.noRoom, _): return other
+    }
+  }
+
+  @inline(__always)
+  private func next(_ first: Entry?, isAwaited: Bool, _ rules: HostRules, now: MonotonicInstant) -> Next {
+    guard let first else { return .nothing }
+    guard hasRoom(rules, isAwaited: isAwaited) else { return .noRoom }
+    let time = policy.earliestStart(isAwaited: isAwaited)
+    return time <= now ? .now(first) : .later(time)
+  }
 }

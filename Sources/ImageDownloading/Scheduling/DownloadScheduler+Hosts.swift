@@ -4,56 +4,61 @@ import Base
 extension DownloadScheduler {
   /// Records the outcome of a transfer for its host, before it is released. Returns the pause that the host asks for, if any.
   func record(_ outcome: TransferOutcome, of transfer: Transfer, _ slot: Int) -> Duration? {
-    let host = pending[slot].host
     let failure: ImageFailure
     var isTentative = false
     switch outcome {
     case .failure(let ended): failure = ended
     case .refused(let refusal) where refusal.failure.isTransient: (failure, isTentative) = (refusal.failure, true)
     default:
-      record(host, .responded(latencyNanoseconds: latency(of: transfer)))
+      record(slot, .responded(latencyNanoseconds: latency(of: transfer)))
       return nil
     }
     if let status = failure.status, failure.kind == .httpStatus, HTTPStatus.asksForPause(status) {
       let wait = transfer.requestedPause(now: configuration.time.wall())
-      recordBusy(slot, status: status, begun: transfer.request.started, asked: wait)
+      recordBusy(slot, status: status, asked: wait)
       return wait
     }
     if isTentative {
       // The plain GET shows whether the host fails.
-      record(host, .nothing)
+      record(slot, .nothing)
     } else if failure.unreachableReason != nil {
-      let options = pending[slot].download.options
-      record(host, .unreachable(failure, retries: options.retries, backoff: options.backoff))
+      record(slot, .unreachable(failure))
     } else if failure.kind == .truncated || failure.kind == .reset, transfer.statusOnWire > 0 {
-      record(host, .cut)
+      record(slot, .cut)
     } else if failure.isTransient {
-      record(host, .failed(failure))
+      record(slot, .failed(failure))
     } else {
-      record(host, transfer.statusOnWire > 0 ? .responded(latencyNanoseconds: nil) : .nothing)
+      record(slot, transfer.statusOnWire > 0 ? .responded(latencyNanoseconds: nil) : .nothing)
     }
     return nil
   }
 
   /// Pauses the host of a job after a 429 or 503, whether or not the job is retried: for as long as the host asks, or else for a
   /// backoff that grows with its consecutive requests for a pause.
-  func recordBusy(_ slot: Int, status: Int, begun: MonotonicInstant, asked: Duration?) {
+  func recordBusy(_ slot: Int, status: Int, asked: Duration?) {
     let host = pending[slot].host
-    record(host, .busy(begun: begun))
-    let backoff = pending[slot].download.options.backoff
+    record(slot, .busy)
+    let backoff = pending[slot].patience.backoff
     let wait = asked ?? configuration.jitter(backoff.limit(beforeRetry: queue[host].pause.timesAsked - 1))
     // The iteration may have begun before the response came.
     pause(host, until: configuration.time.monotonic().advanced(by: wait), status: status)
   }
 
-  private func record(_ host: Int, _ response: HostResponse) {
-    switch queue.record(response, from: host, now: now) {
+  private func record(_ slot: Int, _ response: HostResponse) {
+    let job = pending[slot]
+    let request = HostRequest(
+      begun: job.begun,
+      isAwaited: job.tryOfAwaited ?? job.isAwaited,
+      isTry: job.tryOfAwaited != nil,
+      retries: job.patience.retries,
+      backoff: job.patience.backoff
+    )
+    switch queue.record(response, to: request, from: job.host, now: now) {
     case .none: break
-    case .paused: noteFailing(host)
-    case .recovered: monitor.forget(hosts.origin(host).written)
-    case .down:
-      noteFailing(host)
-      refuseWaiting(for: host)
+    case .recovered: monitor.forget(hosts.origin(job.host).written)
+    case .paused, .down:
+      noteFailing(job.host)
+      refuseWaiting(for: job.host)
     }
   }
 
@@ -76,26 +81,47 @@ extension DownloadScheduler {
   }
 
   /// Fails the waiting downloads of a host that may not wait that long.
-  private func refuseWaiting(for host: Int) {
+  func refuseWaiting(for host: Int) {
     var least = Duration.seconds(Int64.max)
     defer { queue.setLeastPatience(least, of: host) }
     for slot in queue.slots(waitingFor: host) {
-      guard let failure = refusal(of: slot) else {
-        least = min(least, pending[slot].download.options.retryAfterMaximum)
-        continue
+      if pending[slot].waiters.contains(where: { refusal(of: $0, slot) != nil }), case .queued(let time) = pending[slot].activity
+      {
+        queue.remove(slot: slot, host: host)
+        pending[slot].change(to: .none)
+        if isRefused(slot) { continue }
+        addToQueue(slot, notBefore: time)
       }
-      queue.remove(slot: slot, host: host)
-      pending[slot].change(to: .none)
-      end(slot, failure)
+      least = min(least, pending[slot].patience.retryAfterMaximum)
     }
   }
 
-  /// Why the host of a job gets no request now; nil if it does.
-  func refusal(of slot: Int) -> ImageFailure? {
-    let (host, patience) = (pending[slot].host, pending[slot].download.options.retryAfterMaximum)
-    guard queue[host].mayRefuse else { return nil }
+  /// Fails the downloads of a job that neither waits nor runs whose host gets no request of theirs now. Returns whether that ended it.
+  func isRefused(_ slot: Int) -> Bool {
+    queue[pending[slot].host].mayRefuse && leave(slot) { refusal(of: $0, slot) }
+  }
+
+  /// Why the host of a job gets no request of that download now; nil if it does.
+  private func refusal(of waiter: WaitingDownload, _ slot: Int) -> ImageFailure? {
+    let host = pending[slot].host
     let wasAsked = pending[slot].summary.attempts > 0
-    return queue[host].refusal(of: hosts.origin(host), patience: patience, wasAsked: wasAsked, now: now)
+    return queue[host].refusal(of: hosts.origin(host), waiter.patience, wasAsked: wasAsked, now: now)
+  }
+
+  /// Fails those downloads of a job that neither waits nor runs for which `failure` returns one. Returns whether that ended it.
+  func leave(_ slot: Int, _ failure: (WaitingDownload) -> ImageFailure?) -> Bool {
+    let failures = pending[slot].waiters.map(failure)
+    guard failures.contains(where: { $0 != nil }) else { return false }
+    if !failures.contains(where: { $0 == nil }) {
+      end(slot, failures)
+      return true
+    }
+    for (waiter, failure) in zip(Array(pending[slot].waiters), failures) {
+      guard let failure else { continue }
+      _ = pending.leave(slot) { $0.is(waiter.id, of: waiter.client) }
+      fail(waiter, failure, pending[slot])
+    }
+    return false
   }
 
   /// The nanoseconds from the request to the first byte; nil unless limits adapt.

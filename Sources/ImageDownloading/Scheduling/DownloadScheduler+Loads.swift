@@ -49,7 +49,7 @@ extension DownloadScheduler {
       if !response.isNotModified { for watch in pending[slot].watches { watch.finish(bytes, now: now, head: nil) } }
     }
     if case .failure(let failure) = result, let status = failure.status, HTTPStatus.asksForPause(status) {
-      recordBusy(slot, status: status, begun: load.started, asked: nil)
+      recordBusy(slot, status: status, asked: nil)
     }
     endLoad(number, of: slot, receivedBytes: bytes)
     settle(slot, outcome)
@@ -68,7 +68,7 @@ extension DownloadScheduler {
     guard let load = loads.removeValue(forKey: number) else { return }
     load.task.cancel()
     pending[slot].end(nanoseconds: now.since(load.started).wholeNanoseconds, receivedBytes: UInt64(receivedBytes))
-    queue.finished(host: pending[slot].host)
+    queue.finished(host: pending[slot].host, tryOfAwaited: pending[slot].tryOfAwaited)
   }
 }
 

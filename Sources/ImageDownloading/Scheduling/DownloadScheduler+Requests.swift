@@ -8,6 +8,7 @@ extension DownloadScheduler {
     while true {
       switch queue.next(now: now, startsNew: startsNew) {
       case .start(let slot, let resolves):
+        noteTry(slot)
         if let loader = pending[slot].loader {
           startLoad(slot, by: configuration.loaders[loader], resolves: resolves)
         } else {
@@ -21,6 +22,14 @@ extension DownloadScheduler {
         return limit
       }
     }
+  }
+
+  /// Records that a job that starts tries a host that has kept failing; no other that someone waits for waits for its result.
+  private func noteTry(_ slot: Int) {
+    let (host, isAwaited) = (pending[slot].host, pending[slot].isQueuedAsAwaited)
+    let isTry = !queue[host].breaker.isClosed
+    pending[slot].tryOfAwaited = isTry ? isAwaited : nil
+    if isTry, isAwaited { refuseWaiting(for: host) }
   }
 
   /// Whether new downloads may start.
@@ -57,7 +66,8 @@ extension DownloadScheduler {
   private func refuse(_ slot: Int, _ failure: ImageFailure, resolves: Bool) {
     pending[slot].change(to: .none)
     if resolves { queue.resolved() }
-    queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false)
+    let tried = pending[slot].tryOfAwaited
+    queue.finished(host: pending[slot].host, failedToConnect: true, wasRequested: false, tryOfAwaited: tried)
     settle(slot, .failure(failure))
   }
 
@@ -115,7 +125,7 @@ extension DownloadScheduler {
     }
     pending[slot].end(nanoseconds: taken, receivedBytes: transfer.receivedBytes)
     if transfer.request.isCountedAsResolving { countAsResolved(transfer) }
-    queue.finished(host: pending[slot].host, failedToConnect: failedToConnect)
+    queue.finished(host: pending[slot].host, failedToConnect: failedToConnect, tryOfAwaited: pending[slot].tryOfAwaited)
     pool.free(transfer, host: pending[slot].host, mayUseHTTP2: pending[slot].mayUseHTTP2)
   }
 
@@ -180,31 +190,33 @@ extension DownloadScheduler {
   }
 
   private func settleFailure(_ slot: Int, _ failure: ImageFailure, _ continuation: BodyContinuation?, _ pause: Duration?) {
-    switch pending[slot].step(after: failure, asked: pause, jitter: configuration.jitter) {
-    case .end(let last): end(slot, last)
-    case .retry(let delay, let isRequested):
-      guard pending[slot].waiters.contains(where: \.mayRetry), !queue[pending[slot].host].breaker.isDown else {
-        return end(slot, failure)
-      }
-      for waiter in pending.leave(slot, where: { !$0.mayRetry }) { fail(waiter, failure, pending[slot]) }
-      if pending[slot].hasHandedOver, continuation == nil { notifyRestarted(slot) }
-      for watch in pending[slot].watches { watch.retry(after: failure, in: delay) }
-      if isRequested { pending[slot].excuse(waiting: delay) }
-      // A requested pause is the host's, with the job in its position; but not if the host was that of a redirect.
-      let waits = !isRequested || pending[slot].isRedirected
-      // Chunks that were handed over stay valid if the body is resumed.
-      if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
-      pending[slot].restart(from: continuation, now: now)
-      if pending[slot].loader == nil { move(slot) }
-      enqueue(slot, notBefore: waits ? now.advanced(by: delay) : nil)
+    let (job, breaker) = (pending[slot], queue[pending[slot].host].breaker)
+    let isEnded = leave(slot) { waiter in
+      let stops = waiter.patience.isAwaited ? !breaker.isClosed : breaker.isDown
+      return job.lastFailure(failure, asked: pause, for: waiter) ?? (waiter.mayRetry && !stops ? nil : failure)
     }
+    if isEnded { return }
+    let delay = pause ?? configuration.jitter(job.patience.backoff.limit(beforeRetry: job.tries - 1))
+    if job.hasHandedOver, continuation == nil { notifyRestarted(slot) }
+    for watch in job.watches { watch.retry(after: failure, in: delay) }
+    if pause != nil { job.excuse(waiting: delay) }
+    // A pause that a batch is asked for is the host's, with the job in its position; but not if the host was that of a redirect.
+    let waits = pause == nil || job.isRedirected || job.isAwaited
+    // Chunks that were handed over stay valid if the body is resumed.
+    if continuation?.hasHandedOver != true { absorbSuccessor(of: slot) }
+    job.restart(from: continuation, now: now)
+    if job.loader == nil { move(slot) }
+    enqueue(slot, notBefore: waits ? now.advanced(by: delay) : nil)
   }
 
   /// Fails a job that neither waits nor runs; if only its second request was left, it ends with its accepted response.
-  func end(_ slot: Int, _ failure: ImageFailure) {
-    if pending[slot].accepted != nil { return settle(slot, .failure(failure)) }
+  func end(_ slot: Int, _ failure: ImageFailure) { end(slot, pending[slot].waiters.map { _ in failure }) }
+
+  /// The same with the failure of each of its downloads.
+  func end(_ slot: Int, _ failures: [ImageFailure?]) {
+    if pending[slot].accepted != nil, let failure = failures.first ?? nil { return settle(slot, .failure(failure)) }
     let job = finish(slot)
-    job.waiters.forEach { fail($0, failure, job) }
+    for case (let waiter, let failure?) in zip(job.waiters, failures) { fail(waiter, failure, job) }
   }
 
   private func end(_ slot: Int, _ response: DownloadResponse) {
@@ -222,7 +234,7 @@ extension DownloadScheduler {
     }
   }
 
-  private func fail(_ waiter: WaitingDownload, _ failure: ImageFailure, _ job: QueuedDownload) {
+  func fail(_ waiter: WaitingDownload, _ failure: ImageFailure, _ job: QueuedDownload) {
     waiter.client.end(waiter.id, .failed(id: waiter.id, failure, job.summary(for: waiter)))
   }
 

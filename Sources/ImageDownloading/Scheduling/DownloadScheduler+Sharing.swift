@@ -109,30 +109,47 @@ extension DownloadScheduler {
 
   // MARK: Positions
 
-  func setPriority(_ priority: LoadPriority, of id: UInt64, of client: ClientState) {
+  /// Changes the class of a download and, unless nil, the options that say how long it waits for its host.
+  func setPriority(_ priority: LoadPriority, patience: PreparedOptions? = nil, of id: UInt64, of client: ClientState) {
     guard let slot = client.slots[id] else { return }
-    pending[slot].waiters.update(id, of: client) { $0.priority = priority }
+    pending[slot].waiters.update(id, of: client) {
+      $0.priority = priority
+      if let patience { $0.prepared = patience }
+    }
     updatePosition(slot)
   }
 
-  /// Moves a waiting job to the best position of its waiters.
+  /// Moves a waiting job to the best position of its waiters. One that someone waits for from now on is requested as if it had just come.
   private func updatePosition(_ slot: Int) {
-    guard case .queued(let time) = pending[slot].activity, pending[slot].position != pending[slot].waiters.best else { return }
-    queue.remove(slot: slot, host: pending[slot].host)
-    addToQueue(slot, notBefore: time)
+    guard case .queued(let time) = pending[slot].activity else { return }
+    let (position, isAwaited) = (pending[slot].waiters.best, pending[slot].isAwaited)
+    if pending[slot].isQueuedAsAwaited != isAwaited {
+      queue.remove(slot: slot, host: pending[slot].host)
+      pending[slot].change(to: .none)
+      enqueue(slot, notBefore: isAwaited ? nil : time)
+    } else if pending[slot].position != position {
+      queue.remove(slot: slot, host: pending[slot].host)
+      addToQueue(slot, notBefore: time)
+    }
   }
 
   /// Queues a job for its start, or fails it if its host is down or paused for too long, or makes it wait for the host's `robots.txt`.
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
-    if let failure = refusal(of: slot) { return end(slot, failure) }
+    if isRefused(slot) { return }
+    var time = time
+    if time == nil, !pending[slot].continues, let wait = queue[pending[slot].host].wait(pending[slot].patience, now: now) {
+      time = now.advanced(by: wait)
+    }
     if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
     addToQueue(slot, notBefore: time)
   }
 
-  private func addToQueue(_ slot: Int, notBefore time: MonotonicInstant?) {
+  func addToQueue(_ slot: Int, notBefore time: MonotonicInstant?) {
     pending[slot].change(to: .queued(notBefore: time))
     let position = pending[slot].waiters.best
     pending[slot].position = position
+    let isAwaited = pending[slot].isAwaited
+    pending[slot].isQueuedAsAwaited = isAwaited
     queue.insert(
       slot: slot,
       host: pending[slot].host,
@@ -140,7 +157,8 @@ extension DownloadScheduler {
       sequence: position.sequence,
       notBefore: time,
       continues: pending[slot].continues,
-      patience: pending[slot].download.options.retryAfterMaximum
+      isAwaited: isAwaited,
+      patience: pending[slot].patience.retryAfterMaximum
     )
   }
 }

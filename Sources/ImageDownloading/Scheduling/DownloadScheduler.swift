@@ -100,8 +100,8 @@ final class DownloadScheduler: @unchecked Sendable {
         if let client = clients[client] { for id in ids { cancel(id, of: client, includingRunning: includingRunning) } }
       case .cancelAll(let includingRunning):
         for client in clients.values { cancelAll(of: client, includingRunning: includingRunning) }
-      case .setPriority(let client, let id, let priority):
-        if let client = clients[client] { setPriority(priority, of: id, of: client) }
+      case .setPriority(let client, let id, let priority, let patience):
+        if let client = clients[client] { setPriority(priority, patience: patience, of: id, of: client) }
       case .setLimits(let limits): setLimits(limits)
       case .setSuspended(let isSuspended): self.isSuspended = isSuspended
       case .capacityChanged: break  // Waking up suffices.

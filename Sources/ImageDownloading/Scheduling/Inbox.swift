@@ -13,7 +13,8 @@ final class Inbox: Sendable {
     case submit(client: Int, [Download])
     case cancel(client: Int, [UInt64], includingRunning: Bool)
     case cancelAll(includingRunning: Bool)
-    case setPriority(client: Int, UInt64, LoadPriority)
+    /// The options are those of a download that waits less for its host, whose patience the download gets; nil: no change.
+    case setPriority(client: Int, UInt64, LoadPriority, PreparedOptions?)
     /// The load of that number has ended.
     case loaded(number: UInt64, Result<LoaderResponse, ImageFailure>)
     case report(CurlReport)

@@ -23,6 +23,8 @@ final class QueuedDownload: SharedWork {
   private(set) var activity = Activity.none
   /// Its position in the queue when it was last added.
   var position = QueuePosition(priority: .normal, sequence: 0)
+  /// Whether someone waited for it then.
+  var isQueuedAsAwaited = false
   /// The job of the same identity that starts when this one has ended.
   var successor: Int?
   /// The index of its loader; nil for libcurl.
@@ -49,6 +51,10 @@ final class QueuedDownload: SharedWork {
   private(set) var requestedPauses = Duration.zero
   /// Attempts that ended in a requested pause, so that the next one isn't a retry.
   private(set) var excusedAttempts = 0
+  /// When its current or last request began.
+  private(set) var begun = MonotonicInstant(nanoseconds: 0)
+  /// Whether its current request tries a host that has kept failing, for downloads that someone waits for or for others; nil: neither.
+  var tryOfAwaited: Bool?
   var summary = TransferSummary()
 
   init(_ download: Download, identity: DownloadIdentity, client: ClientState, host: Int, loader: Int?) {
@@ -116,6 +122,7 @@ final class QueuedDownload: SharedWork {
   /// Begins a request: the first of an attempt, or one that continues it.
   func begin(_ activity: Activity, now: MonotonicInstant) {
     change(to: activity)
+    begun = now
     if !continues { summary.attempts += 1 }
     if let since = retrySince { summary.waitedNanoseconds += now.since(since).wholeNanoseconds }
     retrySince = nil
@@ -173,26 +180,24 @@ final class QueuedDownload: SharedWork {
     retrySince = now
   }
 
-  /// The next step after a failed attempt.
-  enum Step {
-    case end(ImageFailure)
-    /// It is requested again after that time; a pause that the host requests doesn't count as a retry.
-    case retry(after: Duration, isRequested: Bool)
-  }
+  /// The options of the download that waits least for its host.
+  var patience: DownloadOptions { (waiters.first { $0.patience.isAwaited } ?? waiters.first)?.patience ?? download.options }
 
-  /// The next step after `failure`, with which the host requested a pause of `asked`, if any. `jitter` draws a wait from zero to a limit.
-  func step(after failure: ImageFailure, asked: Duration?, jitter: (Duration) -> Duration) -> Step {
-    let options = download.options
-    guard failure.isTransient else { return .end(failure) }
-    if let asked {
-      guard requestedPauses + asked <= options.retryAfterMaximum else {
-        return .end(.waitsTooLong(failure, asked: asked, waited: requestedPauses, patience: options.retryAfterMaximum))
-      }
-      return .retry(after: asked, isRequested: true)
-    }
-    let tries = summary.attempts - excusedAttempts
-    guard tries <= options.retries else { return .end(failure) }
-    return .retry(after: jitter(options.backoff.limit(beforeRetry: tries - 1)), isRequested: false)
+  /// Whether someone waits for one of its downloads.
+  var isAwaited: Bool { waiters.contains { $0.patience.isAwaited } }
+
+  /// Attempts, except those that ended in a requested pause.
+  var tries: Int { summary.attempts - excusedAttempts }
+
+  /// The failure of a download that isn't requested again after `failure`, with which the host requested a pause of `asked`, if any; nil if
+  /// it is, after that pause or as a retry.
+  func lastFailure(_ failure: ImageFailure, asked: Duration?, for waiter: WaitingDownload) -> ImageFailure? {
+    let options = waiter.patience
+    guard failure.isTransient else { return failure }
+    guard let asked else { return tries <= options.retries ? nil : failure }
+    if options.isAwaited, options.retries == 0 { return .asksToWait(failure, asked: asked) }
+    if requestedPauses + asked <= options.retryAfterMaximum { return nil }
+    return .waitsTooLong(failure, asked: asked, waited: requestedPauses, patience: options.retryAfterMaximum)
   }
 }
 

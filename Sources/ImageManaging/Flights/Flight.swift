@@ -32,6 +32,7 @@ final class Flight: Sendable {
   let revalidation: Revalidation?
   private let stopping = Atomic(Stop.no)
   private let urgency: Atomic<UInt8>
+  private let waiting = Mutex<PreparedOptions?>(nil)
 
   init(
     own: ImageName,
@@ -73,6 +74,27 @@ final class Flight: Sendable {
   func raise(to priority: LoadPriority) -> Bool {
     // A more urgent class has a lower number.
     urgency.min(priority.rawValue, ordering: .sequentiallyConsistent).oldValue > priority.rawValue
+  }
+
+  /// The options of the first request that someone waits for, if it has joined this flight of a batch.
+  var awaiting: PreparedOptions? { waiting.withLock { $0 } }
+
+  /// Whether this is the flight of a batch.
+  private var isPatient: Bool { prepared.options.patience == .long }
+
+  /// Notes that `other` joins it. Returns whether that makes it more urgent.
+  func join(_ other: Flight) -> Bool {
+    let isRaised = raise(to: other.entry.priority)
+    guard isPatient, !other.isPatient else { return isRaised }
+    return waiting.withLock { waiting in
+      defer { waiting = waiting ?? other.prepared }
+      return waiting == nil || isRaised
+    }
+  }
+
+  /// Whether `failure` came early for `waiter`, which nobody waits for, because someone waited for the image.
+  func isEarly(_ failure: ImageFailure?, for waiter: Waiter) -> Bool {
+    failure?.isTransient == true && waiter.context.download.options.patience == .long && awaiting != nil
   }
 
   /// How it was stopped by its only waiter.

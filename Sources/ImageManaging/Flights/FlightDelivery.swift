@@ -20,7 +20,8 @@ struct FlightDelivery {
       var isFirst = true
       for waiter in waiters {
         let isOfSameRules = waiter.context === flight.context || final.result.holdsForOtherRules
-        guard isClosing || isOfSameRules && !final.isVoid && final.isEnough(for: waiter) else {
+        let isFinal = isOfSameRules && !final.isVoid && !flight.isEarly(final.result.failure, for: waiter)
+        guard isClosing || isFinal && final.isEnough(for: waiter) else {
           others.append(waiter)
           continue
         }

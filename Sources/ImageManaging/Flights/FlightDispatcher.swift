@@ -71,8 +71,8 @@ final class FlightDispatcher: Sendable {
     for (index, joined) in joined.enumerated() {
       let flight = flights[index]
       switch joined {
-      case .shared(let number, let raises):
-        if raises { client(of: flight.context).setPriority(flight.entry.priority, of: number) }
+      case .shared(let number, let raised):
+        if let raised { client(of: raised.context).setPriority(raised.priority, patience: raised.awaiting, of: number) }
         receiver.joined(flight.entry, flight: number)
       case .ended: ended.append(index)
       case .began(let number):
@@ -95,7 +95,7 @@ final class FlightDispatcher: Sendable {
     // A cancellation or a raised class in between didn't reach these transfers.
     for (number, flight, priority) in began {
       if flight.stop == .now { client(of: flight.context).cancel([number], includingRunning: true) }
-      if flight.priority > priority { client(of: flight.context).setPriority(flight.priority, of: number) }
+      raise(flight, number, from: priority)
     }
     return ended
   }
@@ -108,7 +108,13 @@ final class FlightDispatcher: Sendable {
     client.submit([download])
     // A stop or a raised class in between didn't reach this transfer.
     if flight.stop != .no { client.cancel([number], includingRunning: true) }
-    if flight.priority > download.priority { client.setPriority(flight.priority, of: number) }
+    raise(flight, number, from: download.priority)
+  }
+
+  private func raise(_ flight: Flight, _ number: UInt64, from priority: LoadPriority) {
+    let (current, awaiting) = (flight.priority, flight.awaiting)
+    guard current > priority || awaiting != nil else { return }
+    client(of: flight.context).setPriority(current, patience: awaiting, of: number)
   }
 
   /// Raises the class of a flight, unless it has ended.

@@ -54,8 +54,8 @@ final class FlightTable: Sendable {
   }
 
   enum Joined {
-    /// It shares the flight of that number; `raises` if it is more urgent than that was.
-    case shared(UInt64, raises: Bool)
+    /// It shares the flight of that number, and `raised` if that has become more urgent by it.
+    case shared(UInt64, raised: Flight?)
     /// Its own flight has begun, with this number.
     case began(UInt64)
     /// The flight that it relied on has ended: its result must be looked up.
@@ -148,7 +148,8 @@ extension FlightTable.State {
     // Another identity with the same hash has a flight of its own that no request joins.
     if let current, flights[current].flight.name.identity == flight.name.identity {
       flights[current].waiters.append(waiter)
-      return .shared(flights[current].number, raises: flights[current].flight.raise(to: waiter.entry.priority))
+      let shared = flights[current].flight
+      return .shared(flights[current].number, raised: shared.join(flight) ? shared : nil)
     }
     if mustShare, current == nil { return .ended }
     lastNumber += 1

@@ -97,6 +97,7 @@ extension ImageRequest {
   func prefetching(to configuration: ImagePrefetcher.Configuration) -> ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)
+    request.options.patience = .long
     switch configuration.destination {
     case .disk: request.decoding.policy = .never
     case .memory: request.decoding.policy = .eager

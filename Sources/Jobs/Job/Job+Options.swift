@@ -134,6 +134,7 @@ extension Job {
     /// have values, credentials are constant, and `Duration.unlimited` means no time limit.
     package var download = DownloadOptions {
       $0.accept = ImageCoderRegistry.standard.acceptedTypes
+      $0.patience = .long
       $0.userAgent = "prewarm/\(PrewarmVersion.current)"
     }
     package var tls = TLSFiles()

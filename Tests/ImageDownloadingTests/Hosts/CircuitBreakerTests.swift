@@ -7,7 +7,7 @@ import Testing
 
 /// Hosts that only fail, over real sockets and with a manual clock.
 struct CircuitBreakerTests {
-  private static let breaker = CircuitBreaker(failures: 5, pause: .seconds(30), rounds: 3)
+  private static let breaker = CircuitBreaker(failures: 5, batchPause: .seconds(30), batchTries: 3)
 
   @Test func `a host that only fails is paused, tried three times, and then its other URLs fail without a request`() async throws
   {
@@ -51,7 +51,7 @@ struct CircuitBreakerTests {
   }
 
   @Test func `failures can be forgotten, and requested pauses cannot`() async throws {
-    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, batchTries: 1))
     let busy = Behaviour.status(429, headers: ["Retry-After": "60"])
     let origin = try Origin(addresses: [.ipv4, .ipv4, .ipv4])
     let (down, paused) = (origin.ports[0], origin.ports[2])
@@ -123,23 +123,52 @@ struct CircuitBreakerTests {
 
 /// The states of the circuit breaker, with simulated times.
 struct BreakerStateTests {
-  private let rules = CircuitBreaker(failures: 3, pause: .seconds(30), rounds: 2)
+  private let rules = CircuitBreaker(failures: 3, batchTries: 2)
   private let start = MonotonicInstant(nanoseconds: 1_000)
 
-  @Test func `a request begun before the pause isn't the try, and an inconclusive one allows another`() {
+  private func open() -> BreakerState {
     var breaker = BreakerState()
-    for _ in 0..<9 { _ = breaker.fail(by: rules, now: start) }
-    #expect(breaker.earliestStart == start.advanced(by: .seconds(30)))
-    breaker.start()
-    breaker.abandonTry()
-    #expect(breaker.earliestStart <= start && !breaker.isClosed)
-    breaker.start()
-    #expect(breaker.fail(by: rules, now: start) == .paused)
+    for _ in 0..<9 { _ = breaker.fail(.ofBatch(), by: rules, now: start) }
+    return breaker
   }
 
-  @Test func `the circuit breaker can be switched off`() {
-    var breaker = BreakerState()
-    for _ in 0..<1000 { #expect(breaker.fail(by: CircuitBreaker(failures: .max), now: start) == .none) }
-    #expect(breaker.isClosed)
+  @Test func `a request begun before the pause isn't the try, and an inconclusive one allows another`() {
+    var breaker = open()
+    #expect(breaker.earliestStart(isAwaited: false) == start.advanced(by: .seconds(30)))
+    breaker.start(isAwaited: false)
+    breaker.endTry(isAwaited: false)
+    #expect(breaker.earliestStart(isAwaited: false) <= start && !breaker.isClosed)
+    breaker.start(isAwaited: false)
+    #expect(breaker.fail(.ofBatch(isTry: true), by: rules, now: start) == .paused)
+  }
+
+  @Test func `downloads that someone waits for have pauses of their own, from 0.5 s to 5 s`() {
+    var (breaker, now) = (open(), start)
+    for pause in [500, 1000, 2000, 4000, 5000, 5000] {
+      let next = now.advanced(by: .milliseconds(pause))
+      #expect(breaker.earliestStart(isAwaited: true) == next && breaker.refuses(isAwaited: true, at: now))
+      now = next
+      #expect(!breaker.refuses(isAwaited: true, at: now))
+      breaker.start(isAwaited: true)
+      // Only one tries the host.
+      #expect(breaker.refuses(isAwaited: true, at: now) && !breaker.refuses(isAwaited: false, at: now))
+      // A request of before the pause says nothing.
+      #expect(breaker.fail(.awaited(), by: rules, now: now) == .none && breaker.isTriedForWaiting)
+      #expect(breaker.fail(.awaited(isTry: true), by: rules, now: now) == .paused)
+    }
+    // Batches wait as before, and the first response lets all resume.
+    #expect(breaker.earliestStart(isAwaited: false) == start.advanced(by: .seconds(30)) && !breaker.isDown)
+    #expect(breaker.recover() == .recovered && breaker.isCalm)
+  }
+
+  @Test func `without a circuit breaker requests never stop`() {
+    var policy = HostPolicy()
+    let failure = ImageFailure(.reset, isTransient: true, message: "")
+    for response in [HostResponse.failed(failure), .unreachable(failure)] {
+      for _ in 0..<1000 {
+        #expect(policy.record(response, to: .awaited(), running: 1, HostRules(perHost: 8), now: start) == .none)
+      }
+    }
+    #expect(policy.breaker.isCalm)
   }
 }

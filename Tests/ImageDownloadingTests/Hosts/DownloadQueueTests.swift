@@ -161,7 +161,7 @@ struct PacedQueueTests {
   private func at(_ milliseconds: Int) -> MonotonicInstant { start.advanced(by: .milliseconds(milliseconds)) }
 
   private func makeQueue(_ limits: DownloadLimits, openHosts: Int) -> DownloadQueue {
-    var queue = DownloadQueue(concurrency: 100, perHost: 100, breaker: CircuitBreaker(failures: 2, rounds: 1))
+    var queue = DownloadQueue(concurrency: 100, perHost: 100, breaker: CircuitBreaker(failures: 2, batchTries: 1))
     queue.openHosts(openHosts)
     queue.setLimits(limits, now: MonotonicInstant(nanoseconds: 1))
     return queue
@@ -221,13 +221,13 @@ struct PacedQueueTests {
     queue.insert(0..<6, host: 0)
     #expect(queue.startAll(start) == [0, 1])
     for change in [BreakerState.Change.none, .paused] {
-      #expect(queue.record(.failed(failure), from: 0, now: start) == change)
+      #expect(queue.record(.failed(failure), to: .ofBatch(), from: 0, now: start) == change)
       queue.finished(host: 0)
     }
     #expect(queue.next(now: start) == .none(.paused))
     #expect(queue.nextStart == at(30_000))
     #expect(queue.startAll(at(30_000)) == [2])
-    _ = queue.record(.responded(latencyNanoseconds: nil), from: 0, now: at(30_000))
+    _ = queue.record(.responded(latencyNanoseconds: nil), to: .ofBatch(isTry: true), from: 0, now: at(30_000))
     queue.finished(host: 0)
     #expect(queue.startAll(at(30_000)) == [3, 4])
   }
@@ -259,11 +259,11 @@ struct PacedQueueTests {
     #expect(queue.startAll(start) == [0, 1])
     #expect(queue.next(now: start) == .none(.hosts))
     for expected in [[2, 3], [4], [5]] {
-      _ = queue.record(.responded(latencyNanoseconds: 1_000_000), from: 0, now: start)
+      _ = queue.record(.responded(latencyNanoseconds: 1_000_000), to: .ofBatch(), from: 0, now: start)
       queue.finished(host: 0)
       #expect(queue.startAll(start) == expected)
     }
-    _ = queue.record(.busy(begun: start), from: 0, now: start)
+    _ = queue.record(.busy, to: .ofBatch(), from: 0, now: start)
     queue.finished(host: 0)
     #expect(queue.startAll(start) == [])
     #expect(queue.running == 2)

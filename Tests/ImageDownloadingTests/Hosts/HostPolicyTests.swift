@@ -5,12 +5,13 @@ import Testing
 
 /// The rules of one host, with simulated times.
 struct HostPolicyTests {
-  private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, pause: .seconds(30), rounds: 1))
+  private let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2, batchPause: .seconds(30), batchTries: 1))
   private let now = MonotonicInstant(nanoseconds: 1_000_000_000)
 
   private func refusal(by policy: HostPolicy, _ patience: Duration, at now: MonotonicInstant) -> FailureReason? {
     let host = URLOrigin(isSecure: false, hostAndPort: Array("h".utf8)[...])
-    return policy.refusal(of: host, patience: patience, wasAsked: false, now: now)?.reason
+    let options = DownloadOptions.forTests(retryAfterMaximum: patience)
+    return policy.refusal(of: host, options, wasAsked: false, now: now)?.reason
   }
 
   private func paused(_ finding: String, _ patience: Duration, isDown: Bool = false) -> FailureReason {
@@ -48,31 +49,32 @@ struct HostPolicyTests {
     #expect(refusal(by: policy, .seconds(9), at: now.advanced(by: .seconds(10))) == nil)
     // Pauses add up until it responds otherwise.
     let later = now.advanced(by: .seconds(10))
-    _ = policy.record(.busy(begun: later), running: 1, rules, now: later)
+    _ = policy.record(.busy, to: .ofBatch(), running: 1, rules, now: later)
     policy.pause.extend(until: later.advanced(by: .seconds(1)), status: 503, now: later)
     let added = paused("503 Service Unavailable and its pauses add up to 11 s", .seconds(10), isDown: true)
     #expect(refusal(by: policy, .seconds(10), at: later) == added)
-    _ = policy.record(.responded(latencyNanoseconds: nil), running: 1, rules, now: later)
+    _ = policy.record(.responded(latencyNanoseconds: nil), to: .ofBatch(), running: 1, rules, now: later)
     #expect(refusal(by: policy, .seconds(10), at: later) == nil)
   }
 
   @Test func `a host counts as down if its only responses in a run are 429 and 503`() {
     var policy = HostPolicy()
     func isDown() -> Bool? {
-      _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
+      _ = policy.record(.busy, to: .ofBatch(), running: 1, rules, now: now)
       policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 503, now: now)
       guard case .waitTooLong(_, _, _, let isDown) = refusal(by: policy, .zero, at: now) else { return nil }
       return isDown
     }
     #expect(isDown() == true)
     for response in [HostResponse.responded(latencyNanoseconds: nil), .cut] {
-      _ = policy.record(response, running: 1, rules, now: now)
+      _ = policy.record(response, to: .ofBatch(), running: 1, rules, now: now)
       #expect(isDown() == false && policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(60))))
       policy.forgetFailures()
       #expect(isDown() == true)
     }
     _ = policy.record(
       .failed(ImageFailure(.httpStatus, status: 502, isTransient: true, message: "")),
+      to: .ofBatch(),
       running: 1,
       rules,
       now: now
@@ -83,8 +85,8 @@ struct HostPolicyTests {
   @Test func `a response in flight ends neither a pause nor its limit`() {
     var policy = HostPolicy()
     policy.pause.extend(until: now.advanced(by: .seconds(10)), status: 429, now: now)
-    _ = policy.record(.responded(latencyNanoseconds: nil), running: 2, rules, now: now)
-    #expect(policy.mayRefuse && policy.earliestStart == now.advanced(by: .seconds(10)))
+    _ = policy.record(.responded(latencyNanoseconds: nil), to: .ofBatch(), running: 2, rules, now: now)
+    #expect(policy.mayRefuse && policy.earliestStart(isAwaited: false) == now.advanced(by: .seconds(10)))
     #expect(refusal(by: policy, .seconds(9), at: now) == paused("429 Too Many Requests and is paused for 10 s", .seconds(9)))
     // The elapsed part of the pause doesn't count.
     let later = now.advanced(by: .seconds(1))
@@ -96,16 +98,16 @@ struct HostPolicyTests {
   @Test func `429 and 503 neither trip nor reset the circuit breaker`() {
     var policy = HostPolicy()
     let failure = ImageFailure(.reset, isTransient: true, message: "it hung up")
-    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .none)
-    for _ in 0..<10 { #expect(policy.record(.busy(begun: now), running: 1, rules, now: now) == .none) }
-    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .paused && policy.limit(rules) == 1)
-    policy.start(rules, now: now)
+    #expect(policy.record(.failed(failure), to: .ofBatch(), running: 1, rules, now: now) == .none)
+    for _ in 0..<10 { #expect(policy.record(.busy, to: .ofBatch(), running: 1, rules, now: now) == .none) }
+    #expect(policy.record(.failed(failure), to: .ofBatch(), running: 1, rules, now: now) == .paused && policy.limit(rules) == 1)
+    policy.start(rules, isAwaited: false, now: now)
     // The response to the try is inconclusive: another request may try.
-    _ = policy.record(.busy(begun: now), running: 1, rules, now: now)
-    policy.breaker.abandonTry()
+    _ = policy.record(.busy, to: .ofBatch(isTry: true), running: 1, rules, now: now)
+    policy.breaker.endTry(isAwaited: false)
     #expect(refusal(by: policy, .seconds(1), at: now) == nil && policy.limit(rules) == 1)
-    policy.start(rules, now: now)
-    #expect(policy.record(.failed(failure), running: 1, rules, now: now) == .down)
+    policy.start(rules, isAwaited: false, now: now)
+    #expect(policy.record(.failed(failure), to: .ofBatch(isTry: true), running: 1, rules, now: now) == .down)
     #expect(refusal(by: policy, .seconds(1), at: now) == .hostDown(failures: 3, last: failure))
   }
 
@@ -113,19 +115,20 @@ struct HostPolicyTests {
   func `a host that can't be reached gets a pause of the backoff for each retry, and is down then`(retries: Int) {
     let rules = HostRules(perHost: 8, breaker: CircuitBreaker(failures: 2))
     let failure = ImageFailure(.noConnection(to: "img.example.com", cause: "Connection refused"), isTransient: true)
-    let refused = HostResponse.unreachable(
-      failure,
-      retries: retries,
-      backoff: Backoff(initial: .milliseconds(500), maximum: .seconds(30))
-    )
+    let refused = HostResponse.unreachable(failure)
     var policy = HostPolicy()
-    #expect(policy.record(refused, running: 1, rules, now: now) == .none)
-    for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)].prefix(retries) {
-      #expect(policy.record(refused, running: 1, rules, now: now) == .paused)
-      #expect(policy.earliestStart == now.advanced(by: pause))
-      policy.start(rules, now: now)
+    func refuse(isTry: Bool = true) -> BreakerState.Change {
+      policy.record(refused, to: .ofBatch(isTry: isTry, retries: retries), running: 1, rules, now: now)
     }
-    #expect(policy.record(refused, running: 1, rules, now: now) == .down)
+    #expect(refuse(isTry: false) == .none)
+    var isTry = false
+    for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2)].prefix(retries) {
+      #expect(refuse(isTry: isTry) == .paused)
+      isTry = true
+      #expect(policy.earliestStart(isAwaited: false) == now.advanced(by: pause))
+      policy.start(rules, isAwaited: false, now: now)
+    }
+    #expect(refuse(isTry: isTry) == .down)
     #expect(refusal(by: policy, .zero, at: now) == .hostDown(failures: 2 + min(retries, 3), last: failure))
   }
 
@@ -134,10 +137,10 @@ struct HostPolicyTests {
     #expect(!policy.isWorthKeeping(rules, now: now))
     var rated = rules
     rated.intervalNanoseconds = 1_000_000_000
-    policy.start(rated, now: now)
+    policy.start(rated, isAwaited: false, now: now)
     #expect(policy.isWorthKeeping(rated, now: now))
     #expect(!policy.isWorthKeeping(rated, now: now.advanced(by: .seconds(1))))
-    _ = policy.record(.failed(ImageFailure(.reset, message: "")), running: 1, rules, now: now)
+    _ = policy.record(.failed(ImageFailure(.reset, message: "")), to: .ofBatch(), running: 1, rules, now: now)
     #expect(policy.isWorthKeeping(rules, now: now.advanced(by: .seconds(9))))
   }
 }
@@ -173,5 +176,25 @@ struct HostTableTests {
     }
     #expect(forgotten == [1, 2])
     #expect(table.origin(0) == origin(0))
+  }
+}
+
+extension HostRequest {
+  /// A request of a batch.
+  static func ofBatch(isTry: Bool = false, retries: Int = 2) -> HostRequest {
+    HostRequest(
+      begun: MonotonicInstant(nanoseconds: 1_000_000_000),
+      isAwaited: false,
+      isTry: isTry,
+      retries: retries,
+      backoff: Backoff(initial: .milliseconds(500), maximum: .seconds(30))
+    )
+  }
+
+  /// A request that someone waits for.
+  static func awaited(isTry: Bool = false, retries: Int = 2) -> HostRequest {
+    var request = ofBatch(isTry: isTry, retries: retries)
+    request.isAwaited = true
+    return request
   }
 }

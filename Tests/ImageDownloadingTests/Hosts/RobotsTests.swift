@@ -170,7 +170,7 @@ struct RobotsTests {
   }
 
   @Test func `robots.txt isn't requested from a host that is down, and the failure says so`() async throws {
-    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, batchTries: 1))
     let origin = try Origin(fallback: .reset)
     run.fetcher.submit([origin.url("/a"), origin.url("/b")], options: .forTests())
     try await run.settle()
@@ -181,7 +181,7 @@ struct RobotsTests {
   }
 
   @Test func `rules that redirect to a host that is down are unreachable, once for all waiters`() async throws {
-    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, rounds: 1))
+    let run = try ManualRun(concurrency: 1, circuitBreaker: CircuitBreaker(failures: 1, batchTries: 1))
     let origin = try Origin(addresses: [.ipv4, .ipv4])
     let (good, target) = (origin.ports[0], origin.url("/rules", host: 1))
     origin.setFallback { $0.port == good ? .redirect(to: target) : .reset }

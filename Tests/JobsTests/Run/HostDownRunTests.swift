@@ -13,7 +13,7 @@ import Jobs
 
   private let impatient = {
     var configuration = ImageManager.Configuration()
-    configuration.downloader.circuitBreaker = CircuitBreaker(failures: 5, pause: .milliseconds(10), rounds: 3)
+    configuration.downloader.circuitBreaker = CircuitBreaker(failures: 5, batchPause: .milliseconds(10), batchTries: 3)
     return configuration
   }()
 
