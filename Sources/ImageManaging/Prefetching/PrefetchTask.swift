@@ -97,7 +97,7 @@ extension ImageRequest {
   func prefetching(to configuration: ImagePrefetcher.Configuration) -> ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)
-    request.options.patience = .long
+    request.options.isForBatch = true
     switch configuration.destination {
     case .disk: request.decoding.policy = .never
     case .memory: request.decoding.policy = .eager
