@@ -39,7 +39,7 @@ struct OptionsTests {
       prepared { $0.responseModifier = Self.responseModifier }, prepared { $0.decryptor = Self.decryptor },
       prepared { $0.purpose.prefixJudge = Self.judge }, prepared { $0.method = .head }, prepared { $0.method = .probe },
       prepared { $0.credentials = .fixed(Credential(user: "u", password: "q")) },
-      prepared { $0.credentials = .perHost(name: "c") { _, _, _ in nil } },
+      prepared { $0.credentials = .perHost { _, _, _ in nil } },
     ]
     for (index, other) in others.enumerated() {
       #expect(other != plain)
@@ -47,14 +47,17 @@ struct OptionsTests {
     }
   }
 
-  @Test func `hooks are equal by name, and header names in any case`() {
-    let (same, other) = (RequestModifier(name: "m") { _ in nil }, RequestModifier(name: "n") { $0 })
-    #expect(prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = same })
+  @Test func `hooks equal only themselves, whatever their names, and header names are equal in any case`() {
+    let other = RequestModifier(name: Self.modifier.name) { _ in nil }
+    #expect(prepared { $0.requestModifier = Self.modifier } == prepared { $0.requestModifier = Self.modifier })
     #expect(prepared { $0.requestModifier = Self.modifier } != prepared { $0.requestModifier = other })
+    #expect(ResponseModifier(name: "a") { $0 } != ResponseModifier(name: "a") { $0 })
+    #expect(Decryptor(name: "a") { $0 } != Decryptor(name: "a") { $0 })
     let judge = PrefixJudge(name: "p") { _, _ in .accepted }
     #expect(prepared { $0.purpose.prefixJudge = Self.judge } == prepared { $0.purpose.prefixJudge = judge })
-    let source = { Credentials.perHost(name: $0) { _, _, _ in nil } }
-    #expect(source("a") == source("a") && source("a") != source("b"))
+    let sources = (1...2).map { _ in Credentials.perHost { _, _, _ in nil } }
+    #expect(sources[0] == sources[0] && sources[0] != sources[1] && Set(sources + sources).count == 2)
+    #expect(Self.user == .fixed(Credential(user: "u", password: "p")))
     #expect(prepared { $0.headers = [.init("X-A", "1")] } == prepared { $0.headers = [.init("x-a", "1")] })
     #expect(prepared { $0.acceptContentTypes = ["image/PNG"] } == prepared { $0.acceptContentTypes = ["image/png"] })
     #expect(Set([prepared { $0.requestModifier = Self.modifier }, prepared { $0.requestModifier = Self.modifier }]).count == 1)

@@ -215,7 +215,7 @@ struct SecretTests {
 
   @Test func `the Authorization header is known before sending, for Vary`() async throws {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
-    let perHost = Credentials.perHost(name: "hosts") { host, _, _ in
+    let perHost = Credentials.perHost { host, _, _ in
       host == "127.0.0.1" ? Credential(user: "four", password: "4") : nil
     }
     let credentials: [Credentials?] = [
@@ -244,7 +244,7 @@ struct SecretTests {
     let found = { (url: String) in Array(url.utf8).withUnsafeBytes { options.credential(for: $0) } }
     #expect(found("https://h/a") == alice && found("http://h:8080/a") == alice)
     #expect(found("https://own@h/a") == nil && found("shelf:a") == nil)
-    let asked = Credentials.perHost(name: "asked") { host, port, isSecure in
+    let asked = Credentials.perHost { host, port, isSecure in
       Credential(user: host, password: "\(port) \(isSecure)")
     }
     let byHost = DownloadOptions { $0.credentials = asked }
@@ -256,7 +256,7 @@ struct SecretTests {
     let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv6])
     let asked = Mutex<[String]>([])
     let (port, port6) = (origin.ports[0], origin.ports[1])
-    let credentials = Credentials.perHost(name: "hosts") { host, port, isSecure in
+    let credentials = Credentials.perHost { host, port, isSecure in
       asked.withLock { $0.append("\(host) \(port) \(isSecure)") }
       return host == "127.0.0.1" ? Credential(user: "four", password: "4") : nil
     }

@@ -215,7 +215,7 @@ import Testing
     }
     let perHost = { (user: String) in
       DownloadOptions.Changes {
-        $0.credentials = .perHost(name: user) { _, _, _ in Credential(user: user, password: "x") }
+        $0.credentials = .perHost { _, _, _ in Credential(user: user, password: "x") }
         $0.retries = 0
       }
     }

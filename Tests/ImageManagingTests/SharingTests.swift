@@ -92,6 +92,17 @@ import Testing
     }
   }
 
+  @Test func `each of two hooks of one name changes its own requests`() async throws {
+    for value in ["1", "2"] {
+      var request = album.request("/a.jpg", mode: .bypass)
+      request.options.requestModifier = RequestModifier(name: "sign") {
+        DownloadRequest(url: $0.url, headers: $0.headers + [HeaderField("X-Sign", value)])
+      }
+      _ = try await album.manager.response(for: request)
+    }
+    #expect(album.origin.requests.map { $0.headers["X-Sign"] } == ["1", "2"])
+  }
+
   @Test func `a header that can't be sent fails its load, not the process`() async throws {
     var request = album.request("/a.jpg")
     request.options.headers = [.init("X-Forwarded", "a\r\nX-Injected: secret")]

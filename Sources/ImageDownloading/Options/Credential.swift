@@ -24,34 +24,23 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomDeb
 }
 
 /// The source of credentials. Those in a download's URL override these, and all are sent to the download's own origin only.
+///
+/// Fixed ones are equal if their values are. A source per host equals only itself and its copies: create it once, since downloads share a
+/// transfer only if their options are equal.
 public struct Credentials: Sendable, Hashable {
-  /// Distinguishes sources; nil for a fixed user and password.
-  let name: String?
   package let fixed: Credential?
-  let find: @Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?
+  private let source: Hook<@Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?>?
 
   /// The same credential for all hosts.
-  public static func fixed(_ credential: Credential) -> Credentials {
-    Credentials(name: nil, fixed: credential, find: { _, _, _ in credential })
-  }
+  public static func fixed(_ credential: Credential) -> Credentials { Credentials(fixed: credential, source: nil) }
 
   /// A credential per host: `find` gets its name, its port and whether the connection uses TLS, and returns nil to send none.
   ///
-  /// It must be quick: it is called for each request and each look-up of an image. Two sources with the same name count as equal.
+  /// It must be quick: it is called for each request and each look-up of an image.
   public static func perHost(
-    name: String,
     _ find: @escaping @Sendable (_ host: String, _ port: Int, _ isSecure: Bool) -> Credential?
   ) -> Credentials {
-    Credentials(name: name, fixed: nil, find: find)
-  }
-
-  /// Whether both give the same credentials: compares values if fixed, else names.
-  public static func == (left: Credentials, right: Credentials) -> Bool { left.name == right.name && left.fixed == right.fixed }
-
-  /// Hashes the name and the fixed credential.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(name)
-    hasher.combine(fixed)
+    Credentials(fixed: nil, source: Hook(find))
   }
 }
 
@@ -61,7 +50,7 @@ extension Credentials {
     guard let parts = URLNormalizer.parts(ofNormalForm: url), parts.userInfo.isEmpty else { return nil }
     if let fixed { return fixed }
     let origin = URLOrigin(Array(url), parts)
-    return find(origin.name, origin.port, origin.isSecure)
+    return source?.call(origin.name, origin.port, origin.isSecure)
   }
 }
 

@@ -9,7 +9,7 @@ public import Base
 /// }
 /// ```
 /// A header that ``isValidHeader(name:value:)`` rejects and a connection with an ``Connection/invalidReason`` trap in the options of a
-/// manager, and fail a download or a load whose own options have them. Hooks and credentials compare by their names.
+/// manager, and fail a download or a load whose own options have them. Hooks equal only themselves.
 public struct DownloadOptions: Sendable, Hashable {
   /// How much of the image is requested; all of it by default.
   public var method = Method.get
@@ -250,8 +250,8 @@ extension DownloadOptions {
 /// Checked options with a precomputed identity: create them once for all downloads that share them, since the transfer thread keeps a
 /// libcurl request for each and finds it by object identity.
 ///
-/// Two are equal if they lead to the same result: time limits, retries and the case of header names don't count; hooks and credentials
-/// compare by their names. Downloads of one URL with equal options share a transfer.
+/// Two are equal if they lead to the same result: time limits, retries and the case of header names don't count; hooks equal only
+/// themselves. Downloads of one URL with equal options share a transfer.
 package final class PreparedOptions: Sendable, Hashable {
   package let options: DownloadOptions
   /// The options that determine the result; the others have their defaults.

@@ -173,7 +173,7 @@ struct OwnRequest {
     }
     var request = DownloadRequest(url: String(decoding: job.url, as: UTF8.self), headers: fields + conditions)
     if let modifier = options.requestModifier {
-      guard let modified = modifier.modify(request) else {
+      guard let modified = modifier.hook.call(request) else {
         throw ImageFailure(.internal, message: "the request modifier \(modifier.name) rejected the request")
       }
       guard modified.headers.allSatisfy({ DownloadOptions.isValidHeader(name: $0.name, value: $0.value) }) else {

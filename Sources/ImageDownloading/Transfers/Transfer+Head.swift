@@ -89,7 +89,7 @@ extension Transfer {
 
   private func modifyHead() throws(ImageFailure) {
     guard let modifier = options.responseModifier, let head = responseHead else { return }
-    response.modifiedHead = modifier.modify(head)
+    response.modifiedHead = modifier.hook.call(head)
     guard let modifiedHead = response.modifiedHead else {
       throw ImageFailure(.contentType, status: status, message: "the response modifier \(modifier.name) rejected the response")
     }

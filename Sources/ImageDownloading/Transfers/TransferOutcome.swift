@@ -160,7 +160,7 @@ extension DownloadOptions {
 
   func decrypted(_ body: [UInt8]) throws(ImageFailure) -> [UInt8] {
     guard let decryptor else { return body }
-    guard let plain = decryptor.decrypt(body) else {
+    guard let plain = decryptor.hook.call(body) else {
       throw ImageFailure(.contentType, message: "the decryptor \(decryptor.name) can't read the body")
     }
     return plain

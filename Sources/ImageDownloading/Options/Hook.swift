@@ -13,25 +13,25 @@ public struct DownloadRequest: Sendable, Hashable {
   }
 }
 
-/// A function that takes part in downloads.
-///
-/// Two of one kind with the same name count as equal: so options with hooks can be compared, and downloads with equal options share a
-/// transfer. Hooks must be quick: they are called on the thread of the transfer (on several at once if there are several), never under
-/// a lock, and block its other transfers until they return.
-public protocol NamedHook: Sendable, Hashable {
-  /// Distinguishes it from other hooks of its kind.
-  var name: String { get }
-}
+/// A function of a hook, which equals only itself: two closures can't be compared.
+final class Hook<Function: Sendable>: Sendable, Hashable {
+  let call: Function
 
-extension NamedHook {
-  public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
-  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+  init(_ function: Function) { call = function }
+
+  static func == (left: Hook, right: Hook) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
 /// Changes or rejects each request before it is made.
-public struct RequestModifier: NamedHook {
+///
+/// Each hook that is created equals only itself and its copies, whatever its name: create it once, since downloads share a transfer only if
+/// their options are equal. Hooks must be quick: they are called on the thread of the transfer (on several at once if there are several),
+/// never under a lock, and block its other transfers until they return.
+public struct RequestModifier: Sendable, Hashable {
+  /// Its name in messages.
   public let name: String
-  let modify: @Sendable (DownloadRequest) -> DownloadRequest?
+  let hook: Hook<@Sendable (DownloadRequest) -> DownloadRequest?>
 
   /// Creates a modifier that returns the request to make, or nil to reject it, which fails the download as `internal`.
   ///
@@ -39,34 +39,36 @@ public struct RequestModifier: NamedHook {
   /// but not scheme, host or port, which limits and secrets depend on: that fails as `internal` too.
   public init(name: String, modify: @escaping @Sendable (DownloadRequest) -> DownloadRequest?) {
     self.name = name
-    self.modify = modify
+    hook = Hook(modify)
   }
 }
 
-/// Changes or rejects each response before it is judged; see ``NamedHook`` about names and threads.
-public struct ResponseModifier: NamedHook {
+/// Changes or rejects each response before it is judged; see ``RequestModifier`` about equality and threads.
+public struct ResponseModifier: Sendable, Hashable {
+  /// Its name in messages.
   public let name: String
-  let modify: @Sendable (ResponseHead) -> ResponseHead?
+  let hook: Hook<@Sendable (ResponseHead) -> ResponseHead?>
 
   /// Creates a modifier that returns the head to judge by, or nil to reject it, which fails the download as `content-type`.
   ///
   /// Called for the head of each response that isn't a redirect.
   public init(name: String, modify: @escaping @Sendable (ResponseHead) -> ResponseHead?) {
     self.name = name
-    self.modify = modify
+    hook = Hook(modify)
   }
 }
 
-/// Decrypts the received bytes; see ``NamedHook`` about names and threads.
-public struct Decryptor: NamedHook {
+/// Decrypts the received bytes; see ``RequestModifier`` about equality and threads.
+public struct Decryptor: Sendable, Hashable {
+  /// Its name in messages.
   public let name: String
-  let decrypt: @Sendable ([UInt8]) -> [UInt8]?
+  let hook: Hook<@Sendable ([UInt8]) -> [UInt8]?>
 
   /// Creates a decryptor that returns nil for a body that it can't read, which fails the download as `content-type`. With it, bodies
   /// aren't streamed but held in memory, up to ``DownloadOptions/maxBytes``.
   public init(name: String, decrypt: @escaping @Sendable ([UInt8]) -> [UInt8]?) {
     self.name = name
-    self.decrypt = decrypt
+    hook = Hook(decrypt)
   }
 }
 
@@ -98,8 +100,9 @@ package struct PrefixHead: Sendable, Hashable {
   }
 }
 
-/// Decides by the first bytes of a body whether to transfer the rest; see ``NamedHook`` about names and threads.
-package struct PrefixJudge: NamedHook {
+/// Decides by the first bytes of a body whether to transfer the rest, on the thread of the transfer. Judges of one name are equal: it says
+/// all that distinguishes them.
+package struct PrefixJudge: Sendable, Hashable {
   package let name: String
   let judge: @Sendable (_ prefix: UnsafeRawBufferPointer, _ head: PrefixHead) -> PrefixVerdict
 
@@ -113,4 +116,7 @@ package struct PrefixJudge: NamedHook {
     self.name = name
     self.judge = judge
   }
+
+  package static func == (left: PrefixJudge, right: PrefixJudge) -> Bool { left.name == right.name }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
