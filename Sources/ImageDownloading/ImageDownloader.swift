@@ -16,28 +16,24 @@ import Synchronization
 public final class ImageDownloader: Sendable {
   /// The limits and sources of a downloader.
   public struct Configuration: Sendable {
-    /// The maximum number of concurrent transfers; 6 by default, at least 1.
-    public var maxConcurrentDownloads: Int
-    /// The maximum number of concurrent transfers per host (name and port); 8 by default, at least 1.
-    public var maxConcurrentPerHost: Int
+    /// How many transfers run, and how fast they start; ``ImageDownloader/setLimits(_:)`` changes them later.
+    public var limits: DownloadLimits
     /// The order of downloads of one class by their submission; nil, the default: first in, first out, or that of a batch.
     public var order: DownloadOrder?
     /// The clock.
     public var time: TimeSource
     /// Draws the wait before a retry from zero to the given limit, by default with uniform distribution. Called on the transfer thread.
     public var jitter: @Sendable (Duration) -> Duration
-    /// Sent with each request to a download's own origin unless its options replace or remove them; none by default. A header that
-    /// ``DownloadOptions/isValidHeader(name:value:)`` rejects traps.
+    /// Sent with each request to a download's own origin unless its options replace or remove them; none by default.
     public var headers: [HeaderField]
     /// Loaders that replace libcurl for some URLs; the last that can load a URL does. None by default.
     public var loaders: [any ImageLoader]
     /// When requests to a host that keeps failing stop; nil: never.
     public var circuitBreaker: CircuitBreaker?
 
-    /// Creates a configuration; a limit below 1 traps, here or when it is used.
+    /// Creates a configuration. The downloader's `init` throws if its values can't be used.
     public init(
-      maxConcurrentDownloads: Int = 6,
-      maxConcurrentPerHost: Int = 8,
+      limits: DownloadLimits = DownloadLimits(),
       order: DownloadOrder? = nil,
       time: TimeSource = .system,
       jitter: @escaping @Sendable (Duration) -> Duration = {
@@ -47,22 +43,20 @@ public final class ImageDownloader: Sendable {
       loaders: [any ImageLoader] = [],
       circuitBreaker: CircuitBreaker? = CircuitBreaker()
     ) {
-      self.maxConcurrentDownloads = maxConcurrentDownloads
-      self.maxConcurrentPerHost = maxConcurrentPerHost
+      self.limits = limits
       self.order = order
       self.time = time
       self.jitter = jitter
       self.headers = headers
       self.loaders = loaders
       self.circuitBreaker = circuitBreaker
-      limits.check()
     }
 
-    /// The limits until they are set as a whole.
-    var limits: DownloadLimits {
-      var limits = DownloadLimits(concurrency: maxConcurrentDownloads, perHost: maxConcurrentPerHost)
-      limits.threads = 1
-      return limits
+    /// What is wrong with it, in one sentence without values of headers; nil if it can be used.
+    package var invalidReason: String? {
+      if let reason = limits.invalidReason ?? circuitBreaker?.invalidReason { return reason }
+      let invalid = headers.first { !DownloadOptions.isValidHeader(name: $0.name, value: $0.value) }
+      return invalid.map { "headers: \($0.name.quotable) isn't a valid header" }
     }
   }
 
@@ -93,13 +87,10 @@ public final class ImageDownloader: Sendable {
 
   /// Starts the transfer thread, which runs until `shutDown()`.
   ///
-  /// Throws if libcurl is too old or lacks a feature, or the system provides no descriptor or thread.
+  /// Throws if a value of the configuration can't be used, such as a header with a line break or a limit below 1, if libcurl is too old or
+  /// lacks a feature, or the system provides no descriptor or thread.
   public init(_ configuration: Configuration = Configuration()) throws(DownloaderError) {
-    configuration.limits.check()
-    if let reason = configuration.circuitBreaker?.invalidReason { throw DownloaderError(message: reason) }
-    for field in configuration.headers {
-      trap(unless: DownloadOptions.isValidHeader(name: field.name, value: field.value), "\(field.name): not a valid header")
-    }
+    if let reason = configuration.invalidReason { throw DownloaderError(message: reason) }
     let inbox = try Inbox()
     let monitor = Monitor(time: configuration.time)
     let scheduler = try DownloadScheduler(configuration, inbox: inbox, monitor: monitor)
@@ -107,6 +98,8 @@ public final class ImageDownloader: Sendable {
     self.inbox = inbox
     self.monitor = monitor
     clients = Mutex(Clients(limits: configuration.limits))
+    // Threads and rates are set as by a later change.
+    inbox.post(.setLimits(configuration.limits))
     headers = configuration.headers
     loaders = configuration.loaders
     do throws(ThreadError) {
@@ -124,26 +117,19 @@ public final class ImageDownloader: Sendable {
     clients.withLock { $0.client(receiver, inbox) }
   }
 
-  /// Changes these two limits, even while transfers run: those beyond a lower limit finish first. A limit below 1 traps.
-  /// ``DownloaderStatistics/peakRunning`` restarts from here.
-  public func setLimits(concurrency: Int, perHost: Int) {
-    changeLimits { ($0.concurrency, $0.perHost) = (concurrency, perHost) }
-  }
+  /// The current limits.
+  public var limits: DownloadLimits { clients.withLock { $0.limits } }
 
-  /// Changes all limits, as ``setLimits(concurrency:perHost:)`` does for two; a rate that isn't above zero traps too, and so does a number
-  /// of threads above ``DownloadLimits/maximumThreads``. If the system has no more threads, fewer make transfers.
+  /// Changes the limits, even while transfers run: those beyond a lower limit finish first. ``DownloaderStatistics/peakRunning`` restarts
+  /// from here. If the system has no more threads, fewer make transfers. Throws if they can't be used, and then changes nothing.
   ///
   /// Changes of a rate cause no burst: the elapsed fraction of the wait for the next start becomes the same of the new wait.
-  public func setLimits(_ limits: DownloadLimits) {
-    changeLimits { $0 = limits }
-  }
-
-  private func changeLimits(_ change: (inout DownloadLimits) -> Void) {
+  public func setLimits(_ limits: DownloadLimits) throws(DownloaderError) {
+    if let reason = limits.invalidReason { throw DownloaderError(message: reason) }
     clients.withLock { clients in
-      change(&clients.limits)
-      clients.limits.check()
+      clients.limits = limits
       // Under the lock, so that changes arrive in their order.
-      inbox.post(.setLimits(clients.limits))
+      inbox.post(.setLimits(limits))
     }
   }
 
@@ -218,7 +204,7 @@ public final class ImageDownloader: Sendable {
   }
 }
 
-/// Why a downloader couldn't be created.
+/// Why a downloader couldn't be created, or its limits changed.
 public struct DownloaderError: Error, Sendable, Hashable {
   /// One sentence: what failed, why, what to do.
   public var message: String
@@ -237,29 +223,41 @@ public struct DownloadLimits: Sendable, Hashable {
   /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if not.
   public var isAdaptive: Bool
   /// How many threads make transfers, at least 1; nil, the default: half as many as the machine has cores, but one for each eight
-  /// transfers at most and one for each 1,024 at least. Before limits are set there is one. Connections stay with their thread; transfers to one host spread over the
+  /// transfers at most and one for each 1,024 at least. Connections stay with their thread; transfers to one host spread over the
   /// threads, except with HTTP/2.
   public var threads: Int?
 
   /// The maximum of ``threads``.
   public static let maximumThreads = 16
 
-  /// Creates limits; those below 1, and rates that aren't above zero, trap when they are used.
-  public init(concurrency: Int = 6, perHost: Int = 8, rate: Double? = nil, perHostRate: Double? = nil, isAdaptive: Bool = false) {
+  /// Creates limits: 6 transfers in all and 8 per host, without rates, unless others are given. Limits below 1 and rates that aren't above
+  /// zero throw when they are used.
+  public init(
+    concurrency: Int = 6,
+    perHost: Int = 8,
+    rate: Double? = nil,
+    perHostRate: Double? = nil,
+    isAdaptive: Bool = false,
+    threads: Int? = nil
+  ) {
     self.concurrency = concurrency
     self.perHost = perHost
     self.rate = rate
     self.perHostRate = perHostRate
     self.isAdaptive = isAdaptive
+    self.threads = threads
   }
 
-  /// Traps on limits that can't be used.
-  func check() {
-    trap(unless: concurrency > 0, "a downloader needs a concurrency of at least 1, not \(concurrency)")
-    trap(unless: perHost > 0, "a downloader needs a limit per host of at least 1, not \(perHost)")
-    for rate in [rate, perHostRate].compactMap(\.self) { trap(unless: rate > 0, "a rate must be above zero, not \(rate)") }
-    let threads = threads ?? 1
-    trap(unless: 1...Self.maximumThreads ~= threads, "a downloader needs 1 to \(Self.maximumThreads) threads, not \(threads)")
+  /// What is wrong with them, in one sentence; nil if they can be used.
+  var invalidReason: String? {
+    for (name, limit) in [("concurrency", concurrency), ("perHost", perHost)] where limit < 1 {
+      return "limits: \(name) must be at least 1, not \(limit)"
+    }
+    for case (let name, let rate?) in [("rate", rate), ("perHostRate", perHostRate)] where !(rate > 0) {
+      return "limits: \(name) must be above zero, not \(rate)"
+    }
+    guard let threads, !(1...Self.maximumThreads ~= threads) else { return nil }
+    return "limits: threads must be 1 to \(Self.maximumThreads), not \(threads)"
   }
 
   /// The number of threads on a machine with `cores`.

@@ -1,4 +1,4 @@
-import ImageDownloading
+@testable import ImageDownloading
 import Base
 import TestOrigin
 import TestSupport
@@ -135,21 +135,30 @@ struct ClientTests {
     try await fetcher.recorder.waitForEnd(of: 1)
   }
 
-  @Test func `a concurrency below 1 traps with a message`() async throws {
-    await #expect(processExitsWith: .failure) {
-      _ = ImageDownloader.Configuration(maxConcurrentDownloads: 0)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = ImageDownloader.Configuration(maxConcurrentPerHost: -1)
-    }
-    await #expect(processExitsWith: .failure) {
-      try ImageDownloader().setLimits(concurrency: 4, perHost: 0)
-    }
-    await #expect(processExitsWith: .failure) {
-      var configuration = ImageDownloader.Configuration()
-      configuration.maxConcurrentDownloads = 0
-      _ = try ImageDownloader(configuration)
-    }
+  @Test(
+    arguments: [
+      (.init(limits: .init(concurrency: 0)), "limits: concurrency must be at least 1, not 0"),
+      (.init(limits: .init(perHost: -1)), "limits: perHost must be at least 1, not -1"),
+      (.init(limits: .init(rate: 0)), "limits: rate must be above zero, not 0.0"),
+      (.init(limits: .init(perHostRate: -1)), "limits: perHostRate must be above zero, not -1.0"),
+      (.init(limits: .init(rate: .nan)), "limits: rate must be above zero, not nan"),
+      (.init(limits: .init(threads: 0)), "limits: threads must be 1 to 16, not 0"),
+      (.init(limits: .init(threads: 17)), "limits: threads must be 1 to 16, not 17"),
+      (.init(headers: [.init("X-A", "secret\r\nX-B: c")]), "headers: X-A isn't a valid header"),
+      (.init(headers: [.init("X A", "1")]), "headers: X A isn't a valid header"),
+      (.init(circuitBreaker: .init(failures: 0)), "circuitBreaker: failures must be at least 1, not 0"),
+      (.init(circuitBreaker: .init(batchTries: 0)), "circuitBreaker: batchTries must be at least 1, not 0"),
+      (.init(circuitBreaker: .init(firstPause: .seconds(-1))), "circuitBreaker: firstPause must not be negative"),
+    ] as [(ImageDownloader.Configuration, String)]
+  )
+  func `a downloader with a value that can't be used isn't created`(configuration: ImageDownloader.Configuration, reason: String)
+    throws
+  {
+    #expect(throws: DownloaderError(message: reason)) { try ImageDownloader(configuration) }
+    let downloader = try ImageDownloader(ImageDownloader.Configuration(limits: DownloadLimits(concurrency: 3)))
+    guard reason.hasPrefix("limits") else { return }
+    #expect(throws: DownloaderError(message: reason)) { try downloader.setLimits(configuration.limits) }
+    #expect(downloader.limits == DownloadLimits(concurrency: 3))
   }
 
   @Test func `submitting to a closed client traps`() async throws {

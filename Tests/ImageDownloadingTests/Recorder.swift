@@ -101,8 +101,7 @@ struct Fetcher {
     threads: Int = 1
   ) throws {
     var configuration = ImageDownloader.Configuration(
-      maxConcurrentDownloads: concurrency,
-      maxConcurrentPerHost: perHost,
+      limits: .init(concurrency: concurrency, perHost: perHost),
       order: order,
       time: time,
       jitter: { $0 },
@@ -115,7 +114,7 @@ struct Fetcher {
     guard threads > 1 else { return }
     var limits = DownloadLimits(concurrency: concurrency, perHost: perHost)
     limits.threads = threads
-    downloader.setLimits(limits)
+    try downloader.setLimits(limits)
   }
 
   /// Submits URLs as downloads 1, 2, ….

@@ -7,7 +7,7 @@ import Testing
 /// Single downloads.
 struct TaskTests {
   private func downloader(concurrency: Int = 6, loaders: [any ImageLoader] = []) throws -> ImageDownloader {
-    try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, loaders: loaders))
+    try ImageDownloader(ImageDownloader.Configuration(limits: .init(concurrency: concurrency), loaders: loaders))
   }
 
   @Test func `an awaited image arrives whole, however large, and its URL is normalised first`() async throws {

@@ -42,7 +42,7 @@ final class Album: Sendable {
       cache: cache,
       memory: memory,
       // With the same clock a response takes no time, which would count as its age.
-      downloader: .init(maxConcurrentDownloads: concurrency, maxConcurrentPerHost: concurrency, time: clock.source),
+      downloader: .init(limits: .init(concurrency: concurrency, perHost: concurrency), time: clock.source),
       options: options,
       transformer: transformer,
       hooks: hooks
@@ -88,8 +88,8 @@ final class Album: Sendable {
     try await manager.response(for: request(path, mode: mode)).source
   }
 
-  func prefetcher(maxConcurrent: Int = 4, destination: ImagePrefetcher.Destination = .disk) throws -> ImagePrefetcher {
-    try ImagePrefetcher(manager: manager, configuration: .init(maxConcurrent: maxConcurrent, destination: destination))
+  func prefetcher(concurrency: Int = 4, destination: ImagePrefetcher.Destination = .disk) throws -> ImagePrefetcher {
+    try ImagePrefetcher(manager: manager, configuration: .init(concurrency: concurrency, destination: destination))
   }
 }
 

@@ -10,12 +10,10 @@ import Testing
 @Suite struct ImagePrefetcherTests {
   private let album = Album.plain(concurrency: 16)
 
-  @Test func `a prefetcher with a maxConcurrent of zero traps with a message`() async {
-    let ended = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      _ = try ImagePrefetcher(manager: try ImageManager(ImageManager.Configuration()), configuration: .init(maxConcurrent: 0))
+  @Test func `a prefetcher with a concurrency of zero isn't created`() {
+    #expect(throws: ImageManagerError.invalidConfiguration("concurrency must be at least 1, not 0")) {
+      try ImagePrefetcher(manager: album.manager, configuration: .init(concurrency: 0))
     }
-    let said = String(decoding: ended?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(said.contains("maxConcurrent of at least 1"))
   }
 
   @Test func `an observer gets the end of each request once`() async throws {
@@ -32,7 +30,7 @@ import Testing
   @Test func `a batch is read as there is room, and the number of requests in flight is limited`() async throws {
     let gate = album.origin.holdAll()
     let requests = WatchedRequests(album.urls(0..<20))
-    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(requests)
+    let batch = try album.prefetcher(concurrency: 4).prefetch(requests)
     try await gate.waitForWaiting(4)
     for ended in 0..<16 {
       #expect(requests.readCount == ended + 4)
@@ -49,7 +47,7 @@ import Testing
     _ = try await album.prefetcher().prefetch(urls: [album.origin.url("/known-bad")]).value
     let bad = ["", "not a url", album.origin.url("/bad"), album.origin.url("/known-bad")]
     let urls = bad + [album.url(0)] + album.urls(1..<6) + album.urls(1..<6)
-    let batch = try album.prefetcher(maxConcurrent: 3).prefetch(urls: urls)
+    let batch = try album.prefetcher(concurrency: 3).prefetch(urls: urls)
     let result = await batch.value
     #expect(result.failed == 4 && result.total == 15 && result.ended == 15 && result.cancelled == 0)
     // The second of two is found in the cache, or shares the request of the first.
@@ -74,7 +72,7 @@ import Testing
       if number % 3 == 0 { request.options.headers = [.init("X-Kind", "third")] }
       return request
     }
-    #expect(try await album.prefetcher(maxConcurrent: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
+    #expect(try await album.prefetcher(concurrency: 1).prefetch(requests).value == PrefetchProgress(loaded: 12))
     #expect(album.origin.requests.map(\.path) == (0..<12).map { "/\($0).jpg" })
     #expect(album.origin.requests.map { $0.headers["X-Kind"] != nil } == (0..<12).map { $0 % 3 == 0 })
   }
@@ -83,7 +81,7 @@ import Testing
     let concurrency = 8
     let album = try Album(concurrency: concurrency)
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 10_000).prefetch(urls: album.urls(0..<10_000))
+    let batch = try album.prefetcher(concurrency: 10_000).prefetch(urls: album.urls(0..<10_000))
     try await gate.waitForWaiting(concurrency)
     try await poll("a full queue") { album.manager.downloader.statistics.waiting == 10_000 - concurrency }
     let load = album.manager.load(album.origin.url("/direct/1.jpg"))
@@ -98,7 +96,7 @@ import Testing
   @Test func `a direct load of a queued prefetch raises it`() async throws {
     let album = try Album(concurrency: 1)
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 10).prefetch(urls: album.urls(0..<10))
+    let batch = try album.prefetcher(concurrency: 10).prefetch(urls: album.urls(0..<10))
     try await gate.waitForWaiting(1)
     try await poll("a full queue") { album.manager.downloader.statistics.waiting == 9 }
     let load = album.manager.load(album.url(7))

@@ -22,7 +22,7 @@ final class Loader: LoadReceiver {
       ImageCache.Configuration(directory: folder.path, freshness: freshness, minFresh: minFresh, time: clock.source)
     )
     // With the same clock a response takes no time, which would count as its age.
-    let downloader = ImageDownloader.Configuration(maxConcurrentDownloads: concurrency, time: clock.source)
+    let downloader = ImageDownloader.Configuration(limits: .init(concurrency: concurrency), time: clock.source)
     manager = try ImageManager(ImageManager.Configuration(downloader: downloader))
   }
 

@@ -110,7 +110,7 @@ import Testing
 
   @Test func `the images of a prefetch are reported like others`() async throws {
     let album = try album()
-    let prefetcher = try ImagePrefetcher(manager: album.manager, configuration: .init(maxConcurrent: 1))
+    let prefetcher = try ImagePrefetcher(manager: album.manager, configuration: .init(concurrency: 1))
     _ = await prefetcher.prefetch(urls: [album.url("/a.jpg"), "nonsense", album.url("/a.jpg")]).value
     let seen = events.take()
     #expect(seen.count == 4 && seen.contains("requested a.jpg") && seen.contains("ended a.jpg downloaded"))

@@ -20,7 +20,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let requests = WatchedRequests(album.urls(0..<10)) { _ in
       do { try isCancelled.wait(for: "the cancelling") { $0 } } catch { Issue.record(error) }
     }
-    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(requests)
+    let batch = try album.prefetcher(concurrency: 4).prefetch(requests)
     try await requests.waitForRead(1)
     batch.cancel()
     isCancelled.withLock { $0 = true }
@@ -31,7 +31,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `cancelling a running batch stops its requests, each counts once, and the batch ends`() async throws {
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<20))
+    let batch = try album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<20))
     try await gate.waitForWaiting(4)
     batch.cancel()
     batch.cancel()
@@ -45,11 +45,11 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test func `a batch ends as cancelled when its manager is shut down, and so does a later one`() async throws {
     let manager = album.manager
     let requests = WatchedRequests(album.urls(0..<100)) { place in if place == 10 { manager.blocking.shutDown() } }
-    let result = try await album.prefetcher(maxConcurrent: 4).prefetch(requests).value
+    let result = try await album.prefetcher(concurrency: 4).prefetch(requests).value
     // Requests read together with the one that ends it are cancelled with it.
     #expect((1...4).contains(result.cancelled) && result.ended == result.total && result.total < 20)
     #expect(result.failed == 0 && result.total == requests.readCount)
-    let late = try await album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<100)).value
+    let late = try await album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<100)).value
     #expect(late == PrefetchProgress(cancelled: 4))
   }
 
@@ -63,7 +63,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test func `a paused batch reads nothing until it is resumed`() async throws {
     let gate = album.origin.holdAll()
     let requests = WatchedRequests(album.urls(0..<6))
-    let batch = try album.prefetcher(maxConcurrent: 2).prefetch(requests)
+    let batch = try album.prefetcher(concurrency: 2).prefetch(requests)
     try await gate.waitForWaiting(2)
     batch.pause()
     gate.open()
@@ -76,7 +76,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `a paused batch can be cancelled`() async throws {
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 2).prefetch(urls: album.urls(0..<6))
+    let batch = try album.prefetcher(concurrency: 2).prefetch(urls: album.urls(0..<6))
     try await gate.waitForWaiting(2)
     batch.pause()
     batch.cancel()
@@ -86,7 +86,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `overlapping batches share their requests, and each completes`() async throws {
     let gate = album.origin.holdAll()
-    let prefetcher = try album.prefetcher(maxConcurrent: 16)
+    let prefetcher = try album.prefetcher(concurrency: 16)
     let batches = [0..<10, 5..<15, 0..<10].map { prefetcher.prefetch(urls: album.urls($0)) }
     try await gate.waitForWaiting(15)
     gate.open()
@@ -99,9 +99,9 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `cancelling one of two batches leaves the other, and direct loads`() async throws {
     let gate = album.origin.holdAll()
-    let first = try album.prefetcher(maxConcurrent: 8).prefetch(urls: album.urls(0..<8))
+    let first = try album.prefetcher(concurrency: 8).prefetch(urls: album.urls(0..<8))
     try await gate.waitForWaiting(8)
-    let second = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<4))
+    let second = try album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<4))
     let load = album.manager.load(album.url(5))
     for await progress in second.progress where progress.total == 4 { break }
     first.cancel()
@@ -133,7 +133,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test(arguments: Elsewhere.allCases)
   func `a batch that is cancelled indirectly ends, and each request counts once`(_ elsewhere: Elsewhere) async throws {
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 8).prefetch(urls: album.urls(0..<8))
+    let batch = try album.prefetcher(concurrency: 8).prefetch(urls: album.urls(0..<8))
     try await gate.waitForWaiting(8)
     switch elsewhere {
     case .downloader: album.manager.downloader.cancelAll(includingRunning: true)
@@ -159,7 +159,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   @Test func `cancelling a task that waits for a batch cancels the batch`() async throws {
     let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(maxConcurrent: 4).prefetch(urls: album.urls(0..<8))
+    let batch = try album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<8))
     let waiting = Task { await batch.value }
     try await gate.waitForWaiting(4)
     waiting.cancel()
@@ -175,7 +175,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   @Test(arguments: Moment.allCases)
   func `a batch skips a URL that is cancelled, and loads the others`(_ moment: Moment) async throws {
     let gate = album.origin.holdAll()
-    let prefetcher = try album.prefetcher(maxConcurrent: moment == .unread ? 2 : 8)
+    let prefetcher = try album.prefetcher(concurrency: moment == .unread ? 2 : 8)
     let batch = prefetcher.prefetch(urls: album.urls(0..<8))
     // The downloader runs four at a time.
     try await gate.waitForWaiting(moment == .unread ? 2 : 4)

@@ -125,7 +125,7 @@ final class RandomLoads: Sendable {
     album = try Album(concurrency: 8, options: .patient { $0.requestModifier = numbering })
     var limits = DownloadLimits(concurrency: 8, perHost: 8)
     limits.threads = threads
-    album.manager.downloader.setLimits(limits)
+    try album.manager.downloader.setLimits(limits)
     album.origin.setFallback { request in
       guard let number = Int(request.path.drop { !$0.isNumber }.prefix { $0.isNumber }), !Self.isMissing(number) else {
         return .status(404)
@@ -326,7 +326,7 @@ struct RandomPrefetch {
 
   init(_ album: Album, _ urls: [String], _ random: inout SeededRandom) throws {
     let configuration = ImagePrefetcher.Configuration(
-      maxConcurrent: Int.random(in: 1...8, using: &random),
+      concurrency: Int.random(in: 1...8, using: &random),
       destination: Bool.random(using: &random) ? .disk : .memory
     )
     count = urls.count

@@ -103,6 +103,42 @@ import Testing
     #expect(album.origin.requests.map { $0.headers["X-Sign"] } == ["1", "2"])
   }
 
+  @Test func `a manager with a value that can't be used isn't created, and the error names it without secrets`() {
+    let rows: [(String, (inout ImageManager.Configuration) -> Void)] = [
+      ("options: X-A: not a valid header", { $0.options.headers = [.init("X-A", "secret\r\nX-B: c")] }),
+      ("options: X A: not a valid header", { $0.options.headers = [.init("X A", "1")] }),
+      ("options: a b: not the name of a header", { $0.options.removedHeaders = ["a b"] }),
+      ("options: User-Agent: not a valid header", { $0.options.userAgent = "a\nb" }),
+      ("options: Accept: not a valid header", { $0.options.accept = "a\nb" }),
+      ("options: tls: a client key requires a client certificate", { $0.options.connection.tls.clientKey = "k" }),
+      ("options: retries: -1 is below 0", { $0.options.retries = -1 }),
+      ("options: redirects: -1 is below 0", { $0.options.redirects = -1 }),
+      ("options: maxBytes: -1 is below 0", { $0.options.maxBytes = -1 }),
+      ("options: timeout: -1 s is below 0", { $0.options.timeout = .seconds(-1) }),
+      ("options: backoff.maximum: -1 s is below 0", { $0.options.backoff.maximum = .seconds(-1) }),
+      ("headers: X-A isn't a valid header", { $0.downloader.headers = [.init("X-A", "secret\n")] }),
+      ("limits: perHost must be at least 1, not 0", { $0.downloader.limits.perHost = 0 }),
+      ("verification: placeholderURLs must be at least 2, not 1", { $0.verification.placeholderURLs = 1 }),
+    ]
+    for (reason, change) in rows {
+      var configuration = ImageManager.Configuration()
+      change(&configuration)
+      #expect(throws: ImageManagerError.invalidConfiguration(reason)) { try ImageManager(configuration) }
+    }
+  }
+
+  @Test func `options that can't be used with the manager's fail a load and its look-up, not the process`() async throws {
+    let album = try Album { $0.options.connection.proxy = .environment }
+    var request = album.request("/a.jpg")
+    request.options.connection.addresses = .publicOnly
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: request) }
+    #expect(album.manager.identity(for: request) == nil && album.manager.isInMemory(request) == false)
+    request = album.request("/a.jpg")
+    request.decoding.verification = VerificationRules(placeholderURLs: 0)
+    await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: request) }
+    #expect(album.asked.isEmpty)
+  }
+
   @Test func `a header that can't be sent fails its load, not the process`() async throws {
     var request = album.request("/a.jpg")
     request.options.headers = [.init("X-Forwarded", "a\r\nX-Injected: secret")]
@@ -245,7 +281,7 @@ import Testing
   }
 
   @Test func `managers share a downloader, and each gets its own results`() async throws {
-    let downloader = try ImageDownloader(ImageDownloader.Configuration(maxConcurrentDownloads: 1))
+    let downloader = try ImageDownloader(ImageDownloader.Configuration(limits: .init(concurrency: 1)))
     let first = try Album { $0.sharedDownloader = downloader }
     let second = try Album { $0.sharedDownloader = downloader }
     let tasks = [first.manager.load(first.request("/a.jpg")), second.manager.load(second.request("/b.jpg"))]

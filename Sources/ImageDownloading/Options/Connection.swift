@@ -86,7 +86,7 @@ extension DownloadOptions {
 extension DownloadOptions.Connection {
   /// Why these settings are invalid, in one sentence without secrets; nil if they are valid.
   ///
-  /// Check settings from files with it first, since options trap on invalid ones.
+  /// Downloads and managers with invalid ones throw.
   public var invalidReason: String? {
     if let target = connectTo.first(where: { !$0.isValid }) {
       return "connectTo: \(target.text) isn't a valid host and port, such as ::127.0.0.1:8080"

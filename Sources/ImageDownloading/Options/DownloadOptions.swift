@@ -8,8 +8,9 @@ public import Base
 ///   $0.retries = 1
 /// }
 /// ```
-/// A header that ``isValidHeader(name:value:)`` rejects and a connection with an ``Connection/invalidReason`` trap in the options of a
-/// manager, and fail a download or a load whose own options have them. Hooks equal only themselves.
+/// If a value can't be used, such as a header that ``isValidHeader(name:value:)`` rejects, a connection with an
+/// ``Connection/invalidReason`` or a negative number, the `init` of a manager with these options throws, and so does a download or load
+/// whose own options have it. Hooks equal only themselves.
 public struct DownloadOptions: Sendable, Hashable {
   /// How much of the image is requested; all of it by default.
   public var method = Method.get
@@ -176,14 +177,21 @@ public struct DownloadOptions: Sendable, Hashable {
 }
 
 extension DownloadOptions {
-  /// What is wrong with the options, without values, which may be secret; nil if they can be used.
+  /// What is wrong with the options, without values of headers, which may be secret; nil if they can be used.
   package var invalidReason: String? {
     for header in headers + [HeaderField("Accept", sentAccept), HeaderField("User-Agent", userAgent)] {
-      if !Self.isValidHeader(name: header.name, value: header.value) { return "\(header.name): not a valid header" }
+      if !Self.isValidHeader(name: header.name, value: header.value) { return "\(header.name.quotable): not a valid header" }
     }
     for name in removedHeaders {
-      if !Self.isValidHeader(name: name, value: "") { return "\(name): not the name of a header" }
+      if !Self.isValidHeader(name: name, value: "") { return "\(name.quotable): not the name of a header" }
     }
+    let numbers = [("retries", retries), ("redirects", redirects), ("maxBytes", maxBytes), ("streamAbove", streamAbove)]
+    if let (name, number) = numbers.first(where: { $1 < 0 }) { return "\(name): \(number) is below 0" }
+    let times = [
+      ("timeout", timeout), ("connectTimeout", connectTimeout), ("stallTimeout", stallTimeout),
+      ("retryAfterMaximum", retryAfterMaximum), ("backoff.initial", backoff.initial), ("backoff.maximum", backoff.maximum),
+    ]
+    if let (name, time) = times.first(where: { $1 < .zero }) { return "\(name): \(time.text) is below 0" }
     return connection.invalidReason
   }
 

@@ -60,10 +60,8 @@ extension DownloadOptions {
       changes[Option(path: option)] = Change(value: value) { apply(&$0, value) }
     }
 
-    /// What is wrong with the changed options; nil if they can be used.
-    package var invalidReason: String? {
-      changes.isEmpty && headers.isEmpty && removedHeaders.isEmpty ? nil : applied(to: DownloadOptions()).invalidReason
-    }
+    /// Whether no option is changed, except for the patience of batches.
+    package var isEmpty: Bool { changes.isEmpty && headers.isEmpty && removedHeaders.isEmpty }
 
     /// Applies the changes to `options`.
     public func applied(to options: DownloadOptions) -> DownloadOptions {

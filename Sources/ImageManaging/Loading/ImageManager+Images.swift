@@ -73,6 +73,12 @@ extension ImageManager {
     contexts.context(for: request, mode: request.cachePolicy.mode, servesExpired: request.cachePolicy.servesExpired)
   }
 
+  /// What is wrong with a request's options, together with the manager's; nil if they can be used.
+  func invalidReason(of request: ImageRequest) -> String? {
+    if !request.options.isEmpty, let reason = request.options.applied(to: configuration.options).invalidReason { return reason }
+    return request.decoding.verification?.invalidReason
+  }
+
   /// Adds a request to a batch; returns false if its URL is invalid.
   package func append(
     _ request: ImageRequest,

@@ -94,6 +94,11 @@ public final class ImageManager: Sendable {
       self.hooks = hooks
       self.observers = observers
     }
+
+    /// What is wrong with it, in one sentence without secrets; nil if it can be used.
+    var invalidReason: String? {
+      downloader.invalidReason ?? options.invalidReason.map { "options: \($0)" } ?? verification.invalidReason
+    }
   }
 
   public let configuration: Configuration
@@ -109,9 +114,10 @@ public final class ImageManager: Sendable {
   /// Set when all threads have ended their work.
   private let ended = OneShot<Void>()
 
-  /// Starts the manager's threads. Throws if libcurl lacks features, the system provides no threads, or another manager in this
+  /// Starts the manager's threads. Throws if a value of the configuration can't be used, libcurl lacks features, the system provides no threads, or another manager in this
   /// process has the same cache open with other rules, since each would trim and expire images that the other keeps.
   public init(_ configuration: Configuration) throws(ImageManagerError) {
+    if let reason = configuration.invalidReason { throw .invalidConfiguration(reason) }
     claim = try configuration.cache.map { cache throws(ImageManagerError) in try CacheClaim(cache) }
     do throws(DownloaderError) {
       downloader =
@@ -211,6 +217,8 @@ public enum ImageManagerError: Error, Sendable, Equatable {
   case downloader(DownloaderError)
   /// Another manager of this process has the cache in that folder open with other rules.
   case conflictingCache(path: String, rules: [String])
+  /// A value of the configuration can't be used; the sentence names it, without secrets.
+  case invalidConfiguration(String)
   /// The system started no thread; the sentence says why.
   case noThread(String)
 }
@@ -220,7 +228,7 @@ extension ImageManagerError: CustomStringConvertible {
     switch self {
     case .cache(let error): "\(error)"
     case .downloader(let error): error.message
-    case .noThread(let sentence): sentence
+    case .noThread(let sentence), .invalidConfiguration(let sentence): sentence
     case .conflictingCache(let path, let rules):
       "another manager has the cache at \(path) open with different \(rules.joined(separator: ", ")); give both the same rules, or "
         + "separate namespaces"

@@ -186,8 +186,9 @@ struct CacheLocation {
   let shared: ImageName?
   let shownURL: [UInt8]
 
-  /// The location of `request`; nil if its URL is invalid.
+  /// The location of `request`; nil if its URL or its options are invalid.
   init?(_ request: ImageRequest, _ manager: ImageManager) {
+    guard manager.invalidReason(of: request) == nil else { return nil }
     var request = request
     request.cachePolicy.mode = .use
     let context = manager.context(for: request)

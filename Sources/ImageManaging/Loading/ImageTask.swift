@@ -92,7 +92,7 @@ public final class ImageTask: LoadReceiver {
       fail(ImageFailure(.invalidURL, message: error.message))
       return
     }
-    if let reason = request.options.invalidReason { return fail(ImageFailure(invalidOptions: reason)) }
+    if let reason = manager.invalidReason(of: request) { return fail(ImageFailure(invalidOptions: reason)) }
     let context = manager.contexts.context(
       for: request,
       mode: mode,

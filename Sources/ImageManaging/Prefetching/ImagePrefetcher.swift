@@ -21,17 +21,16 @@ public final class ImagePrefetcher: Sendable {
 
   /// The settings of all batches.
   public struct Configuration: Sendable {
-    /// The requests of one batch in flight; 32 by default. The manager's downloader limits concurrent transfers, to 6 by default. Below 1
-    /// traps.
-    public var maxConcurrent: Int
+    /// The requests of one batch in flight; 32 by default, at least 1. The manager's downloader limits concurrent transfers, to 6 by default.
+    public var concurrency: Int
     /// The layers to prefetch to; the disk by default.
     public var destination: Destination
     /// The highest class of requests; low by default.
     public var priority: LoadPriority
 
     /// Creates a configuration from its parts, each with its default.
-    public init(maxConcurrent: Int = 32, destination: Destination = .disk, priority: LoadPriority = .low) {
-      self.maxConcurrent = maxConcurrent
+    public init(concurrency: Int = 32, destination: Destination = .disk, priority: LoadPriority = .low) {
+      self.concurrency = concurrency
       self.destination = destination
       self.priority = priority
     }
@@ -43,12 +42,11 @@ public final class ImagePrefetcher: Sendable {
   private let thread: PrefetchThread
   private let batches = Mutex<[Int: PrefetchTask]>([:])
 
-  /// Creates a prefetcher for `manager`, and starts its thread; throws if the system provides none. A `maxConcurrent` below 1 traps.
+  /// Creates a prefetcher for `manager`, and starts its thread; throws if the system provides none, or the concurrency is below 1.
   public init(manager: ImageManager, configuration: Configuration = Configuration()) throws(ImageManagerError) {
-    trap(
-      unless: configuration.maxConcurrent > 0,
-      "a prefetcher needs a maxConcurrent of at least 1, not \(configuration.maxConcurrent)"
-    )
+    if configuration.concurrency < 1 {
+      throw .invalidConfiguration("concurrency must be at least 1, not \(configuration.concurrency)")
+    }
     self.manager = manager
     self.configuration = configuration
     do throws(ThreadError) { thread = try PrefetchThread() } catch { throw .noThread("\(error)") }

@@ -47,7 +47,7 @@ public final class PrefetchTask: Sendable {
     run = PrefetchRun(
       manager: manager,
       context: manager.context(for: ImageRequest(url: "").prefetching(to: configuration)),
-      window: configuration.maxConcurrent
+      window: configuration.concurrency
     ) { thread.post($0, to: number) }
   }
 
@@ -156,7 +156,7 @@ final class RequestSource: PrefetchDelegate {
       return ahead
     }
     while let request = nextRequest()?.prefetching(to: task.configuration) {
-      guard let reason = request.options.invalidReason else { return (request, manager.context(for: request)) }
+      guard let reason = manager.invalidReason(of: request) else { return (request, manager.context(for: request)) }
       counts.total += 1
       reject(request, EntryResult(.failed, failure: ImageFailure(invalidOptions: reason)))
     }

@@ -59,7 +59,7 @@ public struct VerificationRules: Sendable, Hashable {
   /// there is none); false by default. Doesn't apply to cached images.
   public var requiresRemoteHit: Bool
   /// The number of URLs of a host with the same bytes from which on the image counts as a placeholder for a missing one, which is a
-  /// failure; below 2 traps. Nil (the default): never. All loads of a context count, including hits.
+  /// failure; at least 2. Nil (the default): never. All loads of a context count, including hits.
   public var placeholderURLs: Int?
 
   public init(
@@ -86,6 +86,11 @@ public struct VerificationRules: Sendable, Hashable {
     self.animated = animated
     self.requiresRemoteHit = requiresRemoteHit
     self.placeholderURLs = placeholderURLs
+  }
+
+  /// What is wrong with the rules, in one sentence; nil if they can be used.
+  var invalidReason: String? {
+    placeholderURLs.flatMap { $0 < 2 ? "verification: placeholderURLs must be at least 2, not \($0)" : nil }
   }
 
   // Why an image breaks one of the rules; nil if it doesn't.

@@ -80,6 +80,13 @@ extension Job {
   }
 }
 
+extension ImageDownloader {
+  /// Sets the limits of a job, whose keys allow no others.
+  func setJobLimits(_ limits: DownloadLimits) {
+    do throws(DownloaderError) { try setLimits(limits) } catch { fatalError(error.message) }
+  }
+}
+
 extension Job.ReportTarget.Destination {
   /// The path in the form of report targets: `-` is standard output.
   var path: String {

@@ -82,7 +82,7 @@ final class JobExecution: PrefetchDelegate {
   private func begin(limitedTo transfers: Int) {
     var limits = job.prefetch.limits
     limits.concurrency = min(limits.concurrency, transfers)
-    manager.downloader.setLimits(limits)
+    manager.downloader.setJobLimits(limits)
     // Cookies are kept for one job.
     manager.downloader.clearCookies()
     // Another job may reach hosts that were down in another way.

@@ -14,7 +14,7 @@ func prefetchAll(_ manager: ImageManager, urls: [String]) async throws -> Prefet
 /// A sequence that is never an array, of requests with options of their own.
 func prefetchSequence(_ manager: ImageManager, base: String) async throws -> PrefetchProgress {
   // guide
-  let configuration = ImagePrefetcher.Configuration(maxConcurrent: 64, destination: .memory)
+  let configuration = ImagePrefetcher.Configuration(concurrency: 64, destination: .memory)
   let prefetcher = try ImagePrefetcher(manager: manager, configuration: configuration)
   let pages = (1...10).lazy.map { ImageRequest(url: "\(base)/page-\($0).jpg", priority: .veryLow) }
   let batch = prefetcher.prefetch(pages) { request, result in

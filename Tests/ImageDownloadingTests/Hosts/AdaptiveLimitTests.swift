@@ -69,7 +69,7 @@ struct AdaptiveTests {
     let gate = Gate()
     let origin = try Origin(fallback: .computed { _ in gate.waiting >= 3 ? .status(503) : .held(gate, then: .body([1])) })
     let fetcher = try Fetcher(concurrency: 64, perHost: 64)
-    fetcher.downloader.setLimits(DownloadLimits(concurrency: 64, perHost: 12, isAdaptive: true))
+    try fetcher.downloader.setLimits(DownloadLimits(concurrency: 64, perHost: 12, isAdaptive: true))
     fetcher.submit((0..<300).map { origin.url("/\($0)") }, options: .forTests(retries: 100_000))
     for _ in 0..<300 {
       try await gate.waitForWaiting(1)
