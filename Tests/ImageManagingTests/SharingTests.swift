@@ -168,12 +168,10 @@ import Testing
       switch self {
       case .authorization, .cookie, .apiKey: request.options.headers = [.init(rawValue, "\(user)-SECRET")]
       case .basic: request.options.credentials = .fixed(Credential(user: user, password: "SECRET"))
-      case .perHost: request.options.credentials = .perHost(name: user) { _, _, _ in Credential(user: user, password: "SECRET") }
+      case .perHost: request.options.credentials = .perHost { _, _, _ in Credential(user: user, password: "SECRET") }
       case .urlCredentials: request.url = url.replacing("http://", with: "http://\(user):SECRET@")
       case .certificate:
-        var connection = DownloadOptions.Connection()
-        connection.tls.clientCertificate = "/\(user)-SECRET.pem"
-        request.options.connection = connection
+        request.options.connection.tls.clientCertificate = "/\(user)-SECRET.pem"
       }
       return request
     }
