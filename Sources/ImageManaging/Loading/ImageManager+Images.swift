@@ -107,7 +107,7 @@ extension ImageManager {
   }
 
   /// Whether loads of `request` end as shut down.
-  func isShutDown(for request: ImageRequest) -> Bool { isClosed || (request.downloader ?? downloader).isShutDown }
+  func isShutDown(for request: ImageRequest) -> Bool { isShutDown || (request.downloader ?? downloader).isShutDown }
 
   func loaders(for request: ImageRequest) -> [any ImageLoader] { (request.downloader ?? downloader).loaders }
 

@@ -205,7 +205,8 @@ public final class ImageManager: Sendable {
   /// Cancels all loads of this manager; each completes once, as cancelled.
   public func cancelAll() { dispatcher.cancelDownloads(dispatcher.flights.stopAll(), includingRunning: true) }
 
-  var isClosed: Bool { dispatcher.isClosed }
+  /// Whether it was shut down, so that every load throws ``ImageLoadError/shutDown``.
+  public var isShutDown: Bool { dispatcher.isClosed }
   public var isRunning: Bool { dispatcher.flights.count > 0 }
 }
 
