@@ -125,11 +125,13 @@ final class WriteTransaction {
 
   /// Writes the totals and syncs blobs; the commit follows.
   func finish() throws(CacheError) {
-    if totals != totalsBefore {
-      totals.write(to: try transaction.reserve(Totals.byteCount, for: Totals.key, in: tables.totals))
-    }
+    if totals != totalsBefore { try writeTotals() }
     for blob in movedBlobs { try blob.synchronize() }
     if !movedBlobs.isEmpty { try folder.synchronize(BlobFolder.folderName(blobFolder)) }
+  }
+
+  func writeTotals() throws(CacheError) {
+    totals.write(to: try transaction.reserve(Totals.byteCount, for: Totals.key, in: tables.totals))
   }
 
   /// After the commit, keeps new blobs and removes replaced ones. Sweeps remove those that can't be removed now.

@@ -5,7 +5,7 @@ import Synchronization
 extension ImageCache {
   /// The recommended number of records that wait for ``writeTouches()``, 24 bytes each.
   package static let touchLimit = 1 << 17
-  /// The number of records that one transaction changes.
+  /// The number of records that one transaction changes at most.
   private static let touchesPerTransaction = 8192
 
   /// Records the use of entries whose access time is outdated, and returns how many wait for ``writeTouches()``; they are lost if
@@ -26,12 +26,14 @@ extension ImageCache {
     touched.withLock { swap(&$0, &touches) }
     touches.sort { $0.key < $1.key }
     let now = configuration.time.wall()
-    var start = 0
+    var (start, pace) = (0, WritePace(maximum: Self.touchesPerTransaction))
     while start < touches.count {
-      let slice = touches[start..<min(start + Self.touchesPerTransaction, touches.count)]
       try checkWritable()
-      try environment.write { (transaction) throws(CacheError) in try transaction.touch(slice, at: now) }
-      start = slice.endIndex
+      start = try pace.step { (rowCount) throws(CacheError) in
+        let slice = touches[start..<min(start + rowCount, touches.count)]
+        try environment.write { (transaction) throws(CacheError) in try transaction.touch(slice, at: now) }
+        return slice.endIndex
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 import CLMDB
 public import Base
+import Platform
 import Synchronization
 
 /// Removes expired entries, then the oldest ones until the rest fits.
@@ -11,8 +12,8 @@ import Synchronization
 /// entries older than `maxAge`; entries that expired earlier, by their own lifetime or the server's, stay for revalidation. If room
 /// is needed, or if the trim was requested, all entries are examined, and all expired ones are removed first.
 struct Trimmer {
-  /// The number of rows that one transaction examines: a few megabytes of changed pages.
-  private static let stepRowCount = 1024
+  /// The number of rows that one transaction examines at most: a few megabytes of changed pages.
+  private static let maximumRowCount = 1024
   /// Bytes of bodies that are freed at once on a full disk: more than the pages of a step of one row.
   private static let freedByteCount = 4 << 20
 
@@ -28,7 +29,25 @@ struct Trimmer {
   let now: Timestamp
   /// The time up to which ages count, except for the server's freshness.
   let ageEnd: Timestamp
+  /// Called after each transaction with what it removed; false ends the trim.
+  let goesOn: (TrimResult) -> Bool
   private(set) var result = TrimResult()
+  private var pace = WritePace(maximum: maximumRowCount)
+  private var isEnded = false
+
+  init(
+    _ cache: ImageCache,
+    protecting runStart: Timestamp?,
+    used: UsedEntries?,
+    keepsExpired: Bool,
+    ageEnd: Timestamp?,
+    goesOn: @escaping (TrimResult) -> Bool
+  ) {
+    (environment, expiry, configuration) = (cache.environment, cache.expiry, cache.configuration)
+    (self.runStart, self.used, self.keepsExpired, self.goesOn) = (runStart, used, keepsExpired, goesOn)
+    now = configuration.time.wall()
+    self.ageEnd = ageEnd ?? now
+  }
 
   private enum Purpose {
     case tooOld
@@ -46,17 +65,31 @@ struct Trimmer {
     }
     let looksAtAll = try runStart == nil ? true : isOver()
     if looksAtAll { try walk(.expired) }
-    if let maxSize = configuration.maxSize, try isOver() {
+    if let maxSize = configuration.maxSize, !isEnded, try isOver() {
       let target = UInt64(max(0, Double(maxSize) * configuration.trimTo))
       if runStart != nil { try walk(.oldest(target: target, sparesRun: true)) }
       try walk(.oldest(target: target, sparesRun: false))
     }
+    if isEnded { return }
     var mayHaveMore = try hasExpiredFailures()
     while mayHaveMore {
-      mayHaveMore = try environment.write { (transaction) throws(CacheError) in
-        try transaction.trimBlacklist(at: ageEnd, limit: Self.stepRowCount)
+      let (environment, ageEnd) = (environment, ageEnd)
+      mayHaveMore = try pace.step { (rowCount) throws(CacheError) in
+        try environment.write { (transaction) throws(CacheError) in
+          try transaction.trimBlacklist(at: ageEnd, limit: rowCount)
+        }
       }
     }
+  }
+
+  /// Removes images that are too old and, if there is a limit, the oldest others, but none of the run, until at least that many bytes of
+  /// bodies are gone.
+  mutating func makeRoom(_ byteCount: Int) throws(CacheError) {
+    try walk(.tooOld)
+    let missing = UInt64(max(0, byteCount - result.bytesRemoved))
+    guard missing > 0, configuration.maxSize != nil else { return }
+    let bodyBytes = try environment.totals().bodyBytes
+    try walk(.oldest(target: bodyBytes - min(bodyBytes, missing), sparesRun: true))
   }
 
   /// Whether a blacklisted failure can have expired, or the next one expires too late for a clock that was right.
@@ -74,21 +107,25 @@ struct Trimmer {
 
   /// Removes rows in steps, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
   private mutating func walk(_ purpose: Purpose) throws(CacheError) {
+    if isEnded { return }
     var last: TimeKey? = if case .fromFuture = purpose { TimeKey(lastAt: ExpiryRule.presentEnd(now)) } else { nil }
-    var (rowCount, hasFreedBodies) = (Self.stepRowCount, false)
+    var (pace, hasFreedBodies) = (pace, false)
+    defer { self.pace = pace }
     repeat {
       do throws(CacheError) {
-        let step = try environment.write { (transaction) throws(CacheError) in
-          try self.step(transaction, purpose, after: last, limit: rowCount)
+        let step = try pace.step { (rowCount) throws(CacheError) in
+          try environment.write { (transaction) throws(CacheError) in
+            try self.step(transaction, purpose, after: last, limit: rowCount)
+          }
         }
         result.add(step.removed)
-        last = step.last
-        (rowCount, hasFreedBodies) = (min(Self.stepRowCount, rowCount * 2), false)
-        if last == nil { return }
+        (last, hasFreedBodies) = (step.last, false)
+        isEnded = !goesOn(step.removed)
+        if last == nil || isEnded { return }
       } catch {
         guard error.isLackOfRoom else { throw error }
-        if rowCount > 1 {
-          rowCount = max(1, rowCount / 32)
+        if pace.rowCount > 1 {
+          pace.shorten()
         } else {
           guard !hasFreedBodies, try freeBodies(purpose, after: last) else { throw error }
           hasFreedBodies = true
@@ -103,7 +140,7 @@ struct Trimmer {
     var heads: [(CacheKey, EntryHead)] = []
     try environment.read { (transaction) throws(CacheError) in
       let totals = try transaction.totals()
-      _ = try forEachRemovable(transaction, totals, purpose, after: start, limit: Self.stepRowCount) { heads.append(($0, $1)) }
+      _ = try forEachRemovable(transaction, totals, purpose, after: start, limit: Self.maximumRowCount) { heads.append(($0, $1)) }
     }
     return try environment.freeBodies(of: heads, atLeast: Self.freedByteCount)
   }
@@ -173,6 +210,39 @@ struct Trimmer {
   private func isOfRun(_ head: EntryHead) -> Bool {
     runStart.map { head.storedAt >= $0 && !expiry.isFromFuture(head, at: now) } ?? false || used?.contains(head) ?? false
   }
+}
+
+/// How many rows a write transaction changes, so that none of them takes more than a few milliseconds and others get their turn.
+struct WritePace {
+  /// What a transaction with its commit should take. A slow disk may need more to sync even one page.
+  private static let stepTime = Duration.milliseconds(8)
+  /// The least number of rows that longer transactions lead to: the sync takes most of their time.
+  private static let leastRowCount = 32
+  /// LMDB's lock for writers isn't fair: without a pause, the next step often takes it before those who wait for it wake up.
+  private static let pause: UInt32 = 500
+
+  private let maximum: Int
+  /// Before anything was measured, a number for a slow disk.
+  private(set) var rowCount = 128
+
+  init(maximum: Int) { self.maximum = maximum }
+
+  /// Calls `write` with the number of rows for one transaction; from the time that it takes follows the next number.
+  mutating func step<R>(_ write: (Int) throws(CacheError) -> R) throws(CacheError) -> R {
+    let started = TimeSource.system.monotonic()
+    let result = try write(rowCount)
+    let taken = TimeSource.system.monotonic().since(started)
+    if taken > Self.stepTime {
+      rowCount = max(min(rowCount, Self.leastRowCount), Int(Double(rowCount) * (Self.stepTime / taken)))
+    } else if taken < Self.stepTime / 2 {
+      rowCount = min(maximum, rowCount * 2)
+    }
+    usleep(Self.pause)
+    return result
+  }
+
+  /// Fewer rows, since there is no room for the pages of as many.
+  mutating func shorten() { rowCount = max(1, rowCount / 32) }
 }
 
 extension ExpiryRule {
@@ -250,8 +320,8 @@ extension ImageCache {
   /// `maxSize × trimTo`. Expired entries of the blacklist go, too.
   ///
   /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxSize`, it
-  /// removes only entries older than `maxAge`, so that others can be revalidated. It uses many short transactions; if one fails,
-  /// the previous ones stay.
+  /// removes only entries older than `maxAge`, so that others can be revalidated. It uses many transactions of a few milliseconds, between
+  /// which others can write; if one fails, or the process dies, the previous ones stay.
   @discardableResult
   public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
     try trim(protecting: runStart, used: nil, ageEnd: nil)
@@ -263,11 +333,14 @@ extension ImageCache {
   ///   - used: the entries that it found in the cache, which are removed last, too.
   ///   - keepsExpired: whether expired entries are kept as long as there is room.
   ///   - ageEnd: the time up to which ages count, except for the server's freshness; nil: now.
+  ///   - goesOn: called after each transaction with what it removed; false ends the trim, and another one may continue.
+  @discardableResult
   package func trim(
     protecting runStart: Timestamp?,
     used: UsedEntries? = nil,
     keepsExpired: Bool = false,
-    ageEnd: Timestamp?
+    ageEnd: Timestamp?,
+    goesOn: @escaping (TrimResult) -> Bool = { _ in true }
   ) throws(CacheError) -> TrimResult {
     try checkWritable()
     try environment.clearDeadReaders()
@@ -277,21 +350,37 @@ extension ImageCache {
       // On a full disk, making room matters more than times of access.
       guard error.isLackOfRoom else { throw error }
     }
-    let now = configuration.time.wall()
     var trimmer = Trimmer(
-      environment: environment,
-      expiry: expiry,
-      configuration: configuration,
-      runStart: runStart,
+      self,
+      protecting: runStart,
       used: used,
       keepsExpired: keepsExpired,
-      now: now,
-      ageEnd: ageEnd ?? now
+      ageEnd: ageEnd,
+      goesOn: goesOn
     )
     try trimmer.run()
     // A crash leaves few unused blobs, if any: checking a sixteenth of the folders each time finds them soon and is cheap.
     let first = UInt8.random(in: 0..<16) * 16
     _ = try sweepBlobs(folders: first...first + 15)
+    return trimmer.result
+  }
+
+  /// Makes room on a full disk: removes images that are too old and, if there is a ``Configuration/maxSize``, the oldest others, until at
+  /// least `byteCount` bytes of bodies are gone. Those that the run has stored or used stay.
+  package func makeRoom(_ byteCount: Int, protecting runStart: Timestamp?, used: UsedEntries?) throws(CacheError) -> TrimResult {
+    try checkWritable()
+    let freed = Mutex(0)
+    var trimmer = Trimmer(self, protecting: runStart, used: used, keepsExpired: false, ageEnd: nil) { removed in
+      freed.withLock { freed in
+        freed += removed.bytesRemoved
+        return freed < byteCount
+      }
+    }
+    try trimmer.makeRoom(byteCount)
+    // The index reuses the pages that a transaction has freed only after the next one.
+    if trimmer.result != TrimResult() {
+      try environment.write { (transaction) throws(CacheError) in try transaction.writeTotals() }
+    }
     return trimmer.result
   }
 

@@ -109,6 +109,7 @@ public final class ImageManager: Sendable {
   let contexts: ContextTable
   let observation: Observation
   private let coding: CodingThreads
+  private let upkeep = CacheUpkeep()
   private let store: WorkerThread
   private let claim: CacheClaim?
   /// Set when all threads have ended their work.
@@ -133,9 +134,9 @@ public final class ImageManager: Sendable {
       coding = try CodingThreads(meter: downloader.pipeline)
       let inbox = StoreInbox(meter: downloader.pipeline)
       dispatcher = FlightDispatcher(inbox: inbox, downloader: downloader, helpers: coding)
-      store = try WorkerThread(name: "store") { [dispatcher, coding, configuration, ended] in
+      store = try WorkerThread(name: "store") { [dispatcher, coding, upkeep, configuration, ended] in
         let (coders, budget) = (configuration.coders, configuration.decodingBudget)
-        StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding).run()
+        StoreLoop(dispatcher: dispatcher, coders: coders, budget: budget, coding: coding, upkeep: upkeep).run()
         coding.close()
         coding.join()
         ownDownloader?.shutDown()
@@ -207,6 +208,10 @@ public final class ImageManager: Sendable {
 
   /// Whether it was shut down, so that every load throws ``ImageLoadError/shutDown``.
   public var isShutDown: Bool { dispatcher.isClosed }
+
+  /// Waits until no cache is trimmed, so that a run can count what was removed.
+  package func finishTrimming() { upkeep.finish() }
+
   public var isRunning: Bool { dispatcher.flights.count > 0 }
 }
 

@@ -22,6 +22,7 @@ final class StoreLoop {
   let budget: DecodingBudget
   let coding: CodingThreads
   let delivery: FlightDelivery
+  let upkeep: CacheUpkeep
 
   var streams: [UInt64: BodyStream] = [:]
   var partials: [UInt64: PartialImages] = [:]
@@ -37,8 +38,15 @@ final class StoreLoop {
   var isClosing = false
   var touched = Touched()
 
-  init(dispatcher: FlightDispatcher, coders: ImageCoderRegistry, budget: DecodingBudget, coding: CodingThreads) {
+  init(
+    dispatcher: FlightDispatcher,
+    coders: ImageCoderRegistry,
+    budget: DecodingBudget,
+    coding: CodingThreads,
+    upkeep: CacheUpkeep
+  ) {
     self.dispatcher = dispatcher
+    self.upkeep = upkeep
     inbox = dispatcher.inbox
     self.coders = coders
     self.budget = budget
@@ -61,7 +69,7 @@ final class StoreLoop {
         commit()
         deliver()
         reusePages()
-        if isClosing && bodiesBeingProcessed == 0 { return }
+        if isClosing && bodiesBeingProcessed == 0 { return upkeep.stop() }
         inbox.meter.store(.idle)
         _ = inbox.mailbox.wait(until: touched.deadline)
         inbox.meter.store(.working)
@@ -283,7 +291,7 @@ final class StoreLoop {
     final = batch.results + final
     batch = CommitBatch()
     release(held)
-    inbox.whileWriting { trimIfFull(context) }
+    trimIfFull(context)
     deliver()
   }
 
@@ -292,11 +300,10 @@ final class StoreLoop {
     written = nil
   }
 
-  func trimIfFull(_ context: LoadContext) {
+  private func trimIfFull(_ context: LoadContext) {
     guard let cache = context.writeCache else { return }
     do throws(CacheError) {
-      guard try cache.exceedsMaxSize(bySlack: Self.trimSlack) else { return }
-      context.recordTrim(try cache.trim(protecting: context.startedAt, used: context.used, ageEnd: context.runStart))
+      if try cache.exceedsMaxSize(bySlack: Self.trimSlack) { upkeep.add(.trim, context) }
     } catch {
       context.recordWarning("cannot trim the cache: \(context.sentence(error))")
     }
@@ -357,7 +364,7 @@ extension StoreLoop {
 
   func writeTouches(_ context: LoadContext) {
     touched.remove(context)
-    inbox.whileWriting { context.writeTouches() }
+    upkeep.add(.touches, context)
   }
 }
 

@@ -270,6 +270,7 @@ extension JobExecution {
   /// permanently bad, they are kept as long as there is room, since an outage must not empty the cache.
   private func trim(isWhole: Bool) {
     guard let cache = prepared.writableCache else { return }
+    manager.finishTrimming()
     do throws(CacheError) {
       let result = try cache.trim(
         protecting: context.startedAt,
