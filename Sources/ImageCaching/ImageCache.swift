@@ -49,6 +49,10 @@ public final class ImageCache: Sendable {
     public var freshness: FreshnessRule
     /// Images that expire within this time count as expired already; zero by default.
     public var minFresh: Duration
+    /// How long after it expired an image is served if its server is down: it doesn't respond, or with 500, 502, 503 or 504. Nil, the
+    /// default: only as long as the server itself allows with ``freshness`` ``FreshnessRule/http`` (`stale-if-error`, RFC 5861,
+    /// section 4). The longer time counts. Images with `no-cache` or `must-revalidate` are never served once they have expired.
+    public var staleIfError: Duration?
     /// How long a failure stays on the blacklist, 6 hours by default; nil: permanently.
     public var blacklistTTL: Duration?
     public var time: TimeSource
@@ -63,6 +67,7 @@ public final class ImageCache: Sendable {
       expireBy: ExpiryBasis = .modification,
       freshness: FreshnessRule = .age,
       minFresh: Duration = .zero,
+      staleIfError: Duration? = nil,
       blacklistTTL: Duration? = .seconds(6 * 3600),
       time: TimeSource = .system
     ) {
@@ -75,6 +80,7 @@ public final class ImageCache: Sendable {
       self.expireBy = expireBy
       self.freshness = freshness
       self.minFresh = minFresh
+      self.staleIfError = staleIfError
       self.blacklistTTL = blacklistTTL
       self.time = time
     }
@@ -118,7 +124,8 @@ public final class ImageCache: Sendable {
       maxAge: configuration.maxAge,
       basis: configuration.expireBy,
       freshness: configuration.freshness,
-      minFresh: configuration.minFresh
+      minFresh: configuration.minFresh,
+      staleIfError: configuration.staleIfError
     )
   }
 

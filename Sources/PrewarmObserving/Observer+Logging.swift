@@ -27,6 +27,16 @@ extension ImageManager.Observer {
           metadata["bytes"] = "\(result.receivedBytes)"
           metadata["milliseconds"] = "\(result.durationNanoseconds / 1_000_000)"
         }
+        if let reason = result.staleReason {
+          metadata.merge(reason.metadata) { $1 }
+          logger.notice("served an expired image", metadata: metadata)
+          return
+        }
+        if let reason = result.storeFailure {
+          metadata.merge(reason.metadata) { $1 }
+          logger.warning("served an image without storing it", metadata: metadata)
+          return
+        }
         let hasFailed = result.outcome == .failed
         logger.log(level: hasFailed ? .warning : .debug, hasFailed ? "an image failed" : "a load ended", metadata: metadata)
       case .trimmed(let result):

@@ -13,6 +13,8 @@ extension ImageManager.Observer {
   /// | `prewarm_retries` | counter of downloads tried again | |
   /// | `prewarm_received_bytes` | counter of bytes of bodies | |
   /// | `prewarm_download_duration` | timer of loads that used the network | |
+  /// | `prewarm_stale_loads` | counter of loads served by an expired image since its server was down | |
+  /// | `prewarm_unstored_loads` | counter of loads whose image the disk couldn't store | |
   /// | `prewarm_trimmed_images` | counter of images removed from the cache | |
   ///
   /// - Parameters:
@@ -28,11 +30,15 @@ extension ImageManager.Observer {
     let retries = Counter(label: "\(prefix)_retries", factory: factory)
     let bytes = Counter(label: "\(prefix)_received_bytes", factory: factory)
     let duration = Timer(label: "\(prefix)_download_duration", factory: factory)
+    let stale = Counter(label: "\(prefix)_stale_loads", factory: factory)
+    let unstored = Counter(label: "\(prefix)_unstored_loads", factory: factory)
     let trimmed = Counter(label: "\(prefix)_trimmed_images", factory: factory)
     return ImageManager.Observer { event in
       switch event {
       case .ended(_, let result):
         loads[Int(result.outcome.rawValue)].increment()
+        if result.staleReason != nil { stale.increment() }
+        if result.storeFailure != nil { unstored.increment() }
         guard result.attempts > 0 else { return }
         bytes.increment(by: result.receivedBytes)
         duration.recordNanoseconds(Int64(clamping: result.durationNanoseconds))

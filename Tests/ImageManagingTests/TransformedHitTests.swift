@@ -22,7 +22,7 @@ import Testing
 
   private func options(_ mode: CacheMode, keepsOriginal: Bool, _ verification: VerificationRules) -> LoadOptions {
     var options = LoadOptions(mode: mode, transformer: ResizingTransformer(width: 8), verification: verification)
-    options.encoding = TransformEncoding(format: .png)
+    options.encoding = TransformEncoding(format: .png, options: EncodingOptions(firstFrameOnly: true))
     options.layers.writesOriginal = keepsOriginal ? .disk : []
     return options
   }

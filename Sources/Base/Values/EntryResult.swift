@@ -55,6 +55,8 @@ public struct EntryResult: Sendable {
     package var delivery: DeliveryFacts?
     /// The image that was made of the original in this run, and stored; nil if there is none.
     package var transformed: TransformedImage?
+    package var storeFailure: ImageFailure?
+    package var staleReason: ImageFailure?
 
     package init() {}
   }
@@ -90,6 +92,11 @@ public struct EntryResult: Sendable {
   public var contentType: String? { rare?.details.contentType }
   /// Sentences about oddities that aren't failures.
   public var warnings: [String] { rare?.details.warnings ?? [] }
+  /// Why a good image isn't in the cache although it was to be stored, such as a full disk; nil if it is there or needn't be.
+  public var storeFailure: ImageFailure? { rare?.details.storeFailure }
+  /// Why the image of an expired entry was served: the failure to revalidate it (`stale-if-error`, RFC 5861, section 4). Nil if it is
+  /// current, or was served for another reason.
+  public var staleReason: ImageFailure? { rare?.details.staleReason }
   /// Nil unless the response of this run was to be judged.
   package var delivery: DeliveryFacts? { rare?.details.delivery }
   /// The SHA-256 of the body, if its list states one.

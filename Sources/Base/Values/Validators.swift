@@ -8,8 +8,12 @@ public struct Freshness: Sendable, Hashable {
   public var mustRevalidate: Bool
   /// Whether its bytes never change while it is fresh (`immutable`, RFC 8246).
   public var isImmutable: Bool
+  /// Whether it may be used in no case once it has expired, before it is revalidated (`must-revalidate`).
+  public var forbidsStale: Bool
   /// How long after ``lifetime`` it may be used while it is revalidated; zero by default.
   public var staleWhileRevalidate: Duration
+  /// How long after ``lifetime`` it may be used if its server is down (`stale-if-error`); zero by default.
+  public var staleIfError: Duration
 
   /// Creates the freshness of a response without caching headers, except for the given parts.
   public init(
@@ -17,11 +21,14 @@ public struct Freshness: Sendable, Hashable {
     isStorable: Bool = true,
     mustRevalidate: Bool = false,
     isImmutable: Bool = false,
-    staleWhileRevalidate: Duration = .zero
+    forbidsStale: Bool = false,
+    staleWhileRevalidate: Duration = .zero,
+    staleIfError: Duration = .zero
   ) {
     self.lifetime = lifetime
     self.isStorable = isStorable
-    (self.mustRevalidate, self.isImmutable, self.staleWhileRevalidate) = (mustRevalidate, isImmutable, staleWhileRevalidate)
+    (self.mustRevalidate, self.isImmutable, self.forbidsStale) = (mustRevalidate, isImmutable, forbidsStale)
+    (self.staleWhileRevalidate, self.staleIfError) = (staleWhileRevalidate, staleIfError)
   }
 }
 

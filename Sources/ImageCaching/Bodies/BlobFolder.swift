@@ -101,6 +101,15 @@ package final class BlobWriter: @unchecked Sendable {
     size += UInt64(bytes.count)
   }
 
+  /// The appended bytes, without those whose writing failed; nil if they can't be read back.
+  package func written() -> [UInt8]? {
+    let count = Int(clamping: size)
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      filled = readAll(file.descriptor.number, at: 0, into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
+    }
+    return bytes.count == count ? bytes : nil
+  }
+
   /// Ends the body. Writing its bytes back to disk starts now, and the commit that stores it syncs them, so that one journal commit
   /// of the file system serves all blobs of a transaction.
   package func finish() throws(CacheError) -> StagedBlob {

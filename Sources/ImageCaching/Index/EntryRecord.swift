@@ -19,7 +19,7 @@ package struct EntryFields: Sendable, Hashable {
   /// response depends on none. Values longer than ``maximumVaryBytes`` are truncated and so match no request.
   package var vary: [UInt8]
 
-  package static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.byteCount
+  package static let maximumVaryBytes = Int(UInt16.max) - StoredFreshness.maximumByteCount
 
   package init(
     key: CacheKey,

@@ -35,8 +35,17 @@ package struct ExpiryRule: Sendable {
   private let isServers: Bool
   /// Entries that expire within this time count as expired in look-ups.
   private let minFreshMilliseconds: Int64
+  /// How long after their end entries may be used if their server is down, whatever that says.
+  private let staleIfErrorMilliseconds: Int64
 
-  init(maxAge: Duration?, basis: ExpiryBasis, freshness: FreshnessRule = .age, minFresh: Duration = .zero) {
+  init(
+    maxAge: Duration?,
+    basis: ExpiryBasis,
+    freshness: FreshnessRule = .age,
+    minFresh: Duration = .zero,
+    staleIfError: Duration? = nil
+  ) {
+    staleIfErrorMilliseconds = max(0, staleIfError?.wholeMilliseconds ?? 0)
     maxAgeMilliseconds = maxAge.map { max(0, $0.wholeMilliseconds) }
     self.basis = basis
     isServers = freshness == .http
@@ -129,6 +138,16 @@ package struct ExpiryRule: Sendable {
   package func isUsableWhileRevalidating(_ head: EntryHead, at now: Timestamp) -> Bool {
     let window = head.storedFreshness.staleWhileRevalidateMilliseconds
     guard isServers, window > 0, !head.storedFreshness.mustRevalidate, !isFromFuture(head, at: now) else { return false }
+    return end(of: head).map { now < Self.sum($0, window) } ?? true
+  }
+
+  /// Whether an expired entry may be used at `now` if its server is down: within the cache's `staleIfError` or, with
+  /// ``FreshnessRule/http``, the server's `stale-if-error` (RFC 5861, section 4), whichever is longer. Never if the server forbids to use
+  /// stale responses (`no-cache`, `must-revalidate`; RFC 9111, section 4.2.4).
+  package func isUsableOnError(_ head: EntryHead, at now: Timestamp) -> Bool {
+    let server = isServers ? Int64(head.storedFreshness.staleIfErrorSeconds) * 1000 : 0
+    let window = max(staleIfErrorMilliseconds, server)
+    guard window > 0, !head.storedFreshness.forbidsStale, !isFromFuture(head, at: now) else { return false }
     return end(of: head).map { now < Self.sum($0, window) } ?? true
   }
 

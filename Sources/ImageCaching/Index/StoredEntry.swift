@@ -71,7 +71,7 @@ struct StoredEntry {
   /// The caller's canonical text of the request headers that the response depends on; empty: none.
   var vary: UnsafeRawBufferPointer {
     let field = lastField
-    let start = min(StoredFreshness.byteCount, field.count)
+    let start = min(StoredFreshness.byteCount(ofField: field), field.count)
     return field.part(at: start, count: field.count - start)
   }
 
@@ -98,7 +98,7 @@ struct StoredEntry {
       contentTypeMatch: ContentTypeMatch(storedNumber: bytes[72]) ?? .mismatch,
       status: bytes.littleEndian(at: 68),
       isBlob: flags & Self.blobFlag != 0,
-      hasVary: lastField.count > StoredFreshness.byteCount,
+      hasVary: lastField.count > StoredFreshness.byteCount(ofField: lastField),
       revision: revision,
       blobFolder: bytes[74],
       storedFreshness: StoredFreshness(stored: lastField),
@@ -230,16 +230,21 @@ extension ImageMetadata {
 /// |---|---|---|
 /// | 0 | i64 | lifetime in milliseconds; -1: not declared |
 /// | 8 | i64 | stale-while-revalidate, milliseconds |
-/// | 16 | u8 | flags: 1 no-cache, 2 immutable |
+/// | 16 | u8 | flags: 1 no-cache, 2 immutable, 4 must-revalidate, 8 stale-if-error follows |
+/// | 17 | u32 | stale-if-error, seconds; only with flag 8 |
 ///
 /// It is omitted if the server declared no freshness, unless Vary values follow it.
 struct StoredFreshness: Sendable, Hashable {
-  static let byteCount = 17
+  private static let leastByteCount = 17
+  static let maximumByteCount = 21
   private static let revalidateFlag: UInt8 = 1
   private static let immutableFlag: UInt8 = 2
+  private static let noStaleFlag: UInt8 = 4
+  private static let onErrorFlag: UInt8 = 8
 
   var lifetimeMilliseconds: Int64?
   var staleWhileRevalidateMilliseconds: Int64 = 0
+  var staleIfErrorSeconds: UInt32 = 0
   private var flags: UInt8 = 0
 
   init() {}
@@ -247,20 +252,30 @@ struct StoredFreshness: Sendable, Hashable {
   init(_ freshness: Freshness) {
     lifetimeMilliseconds = freshness.lifetime.map { max(0, $0.wholeMilliseconds) }
     staleWhileRevalidateMilliseconds = max(0, freshness.staleWhileRevalidate.wholeMilliseconds)
+    staleIfErrorSeconds = UInt32(clamping: freshness.staleIfError.components.seconds)
     flags =
       (freshness.mustRevalidate ? Self.revalidateFlag : 0) | (freshness.isImmutable ? Self.immutableFlag : 0)
+      | (freshness.forbidsStale ? Self.noStaleFlag : 0) | (staleIfErrorSeconds > 0 ? Self.onErrorFlag : 0)
   }
 
   /// Parses the first bytes of a record's last field; no freshness if there are too few.
   @inline(__always)
   init(stored bytes: UnsafeRawBufferPointer) {
-    guard bytes.count >= Self.byteCount else { return }
+    guard bytes.count >= Self.leastByteCount, bytes.count >= Self.byteCount(ofField: bytes) else { return }
     let lifetime: Int64 = bytes.littleEndian(at: 0)
     lifetimeMilliseconds = lifetime < 0 ? nil : lifetime
     staleWhileRevalidateMilliseconds = max(0, bytes.littleEndian(at: 8))
     flags = bytes[16]
+    if flags & Self.onErrorFlag != 0 { staleIfErrorSeconds = bytes.littleEndian(at: Self.leastByteCount) }
   }
 
+  /// The bytes of a record's last field before the Vary values.
+  @inline(__always)
+  static func byteCount(ofField bytes: UnsafeRawBufferPointer) -> Int {
+    bytes.count >= leastByteCount && bytes[16] & onErrorFlag != 0 ? maximumByteCount : leastByteCount
+  }
+
+  var forbidsStale: Bool { flags & (Self.noStaleFlag | Self.revalidateFlag) != 0 }
   var mustRevalidate: Bool { flags & Self.revalidateFlag != 0 }
 
   /// The freshness as other modules use it; stored responses are storable.
@@ -269,20 +284,26 @@ struct StoredFreshness: Sendable, Hashable {
       lifetime: lifetimeMilliseconds.map { .milliseconds($0) },
       mustRevalidate: mustRevalidate,
       isImmutable: flags & Self.immutableFlag != 0,
-      staleWhileRevalidate: .milliseconds(staleWhileRevalidateMilliseconds)
+      forbidsStale: flags & Self.noStaleFlag != 0,
+      staleWhileRevalidate: .milliseconds(staleWhileRevalidateMilliseconds),
+      staleIfError: .seconds(Int64(staleIfErrorSeconds))
     )
   }
 
   /// The length of a record's last field with those Vary values; 0 if there is neither freshness nor Vary.
-  func byteCount(vary: [UInt8]) -> Int { self == StoredFreshness() && vary.isEmpty ? 0 : Self.byteCount + vary.count }
+  func byteCount(vary: [UInt8]) -> Int {
+    if self == StoredFreshness() && vary.isEmpty { return 0 }
+    return (staleIfErrorSeconds > 0 ? Self.maximumByteCount : Self.leastByteCount) + vary.count
+  }
 
   func field(vary: [UInt8]) -> [UInt8] {
     if byteCount(vary: vary) == 0 { return [] }
-    var field = [UInt8](repeating: 0, count: Self.byteCount)
+    var field = [UInt8](repeating: 0, count: byteCount(vary: vary) - vary.count)
     field.withUnsafeMutableBytes { bytes in
       bytes.setLittleEndian(lifetimeMilliseconds ?? -1, at: 0)
       bytes.setLittleEndian(staleWhileRevalidateMilliseconds, at: 8)
       bytes[16] = flags
+      if staleIfErrorSeconds > 0 { bytes.setLittleEndian(staleIfErrorSeconds, at: Self.leastByteCount) }
     }
     return field + vary
   }

@@ -134,24 +134,28 @@ struct ResponseFields {
     var freshness = Freshness(
       isStorable: !control.isNoStore,
       mustRevalidate: control.isNoCache,
-      isImmutable: control.isImmutable
+      isImmutable: control.isImmutable,
+      forbidsStale: control.isMustRevalidate
     )
-    let span: Duration
+    var span: Duration?
     if let maxAge = control.maxAge {
       span = .seconds(maxAge)
     } else if let expires = first(.expires) {
       // An invalid date means the past (RFC 9111, section 5.3).
       span = HTTPDate.time(expires).map { $0.since(dated ?? received) } ?? .zero
-    } else {
-      return freshness
     }
-    // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
-    let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
-    let declared = first(.age).flatMap { CacheControl.seconds($0.prefix { $0 != UInt8(ascii: ",") }.trimmed) } ?? 0
-    let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
-    freshness.lifetime = max(.zero, left)
-    if !control.isMustRevalidate, let seconds = control.staleWhileRevalidate {
-      freshness.staleWhileRevalidate = max(.zero, .seconds(seconds) + min(.zero, left))
+    var missing = Duration.zero
+    if let span {
+      // RFC 9111, section 4.2.3: the apparent age, or the declared one plus the response's delay, whichever is greater.
+      let apparentAge = dated.map { max(.zero, received.since($0)) } ?? .zero
+      let declared = first(.age).flatMap { CacheControl.seconds($0.prefix { $0 != UInt8(ascii: ",") }.trimmed) } ?? 0
+      let left = span - max(apparentAge, .seconds(declared) + max(.zero, received.since(requested)))
+      freshness.lifetime = max(.zero, left)
+      missing = min(.zero, left)
+    }
+    if !control.isMustRevalidate {
+      freshness.staleWhileRevalidate = max(.zero, .seconds(span == nil ? 0 : control.staleWhileRevalidate ?? 0) + missing)
+      freshness.staleIfError = max(.zero, .seconds(control.staleIfError ?? 0) + missing)
     }
     return freshness
   }
@@ -277,6 +281,7 @@ struct CacheControl {
   /// In seconds; zero if the server wrote something else than a number. The first of several counts (RFC 9111, section 4.2.1).
   private(set) var maxAge: Int64?
   private(set) var staleWhileRevalidate: Int64?
+  private(set) var staleIfError: Int64?
   private(set) var isNoStore = false
   private(set) var isNoCache = false
   private(set) var isMustRevalidate = false
@@ -297,6 +302,8 @@ struct CacheControl {
       maxAge = maxAge ?? Self.seconds(value) ?? 0
     } else if Self.is(name, "stale-while-revalidate") {
       staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value) ?? 0
+    } else if Self.is(name, "stale-if-error") {
+      staleIfError = staleIfError ?? Self.seconds(value) ?? 0
     } else if Self.is(name, "no-store") {
       isNoStore = true
     } else if Self.is(name, "no-cache") {

@@ -90,9 +90,10 @@ extension EntryResult {
     if outcome == .cancelled { return true }
     return switch failure?.kind {
     case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls, .httpStatus, .redirects, .tooLarge,
-      .refusedAddress, .robots, .invalidURL, .cacheWrite, .empty:
+      .refusedAddress, .robots, .invalidURL, .empty:
       outcome == .failed
-    case .contentType, .remoteCache, .notAnImage, .undecodable, .size, .format, .dimensions, .animated, .placeholder, .internal,
+    case .contentType, .remoteCache, .cacheWrite, .notAnImage, .undecodable, .size, .format, .dimensions, .animated, .placeholder,
+      .internal,
       .expectation, nil:
       false
     }

@@ -15,6 +15,8 @@ public struct ImageFacts: Sendable, Hashable {
   public var freshUntil: Timestamp?
   /// Where it came from.
   public var source: ImageResponse.Source
+  /// Whether it had expired, see ``ImageResponse/isStale``.
+  public var isStale = false
 
   /// A strong entity tag of these bytes (RFC 9110, section 8.8.3), made from their checksum.
   public var etag: String { "\"\(checksum.hexadecimal)\"" }

@@ -37,8 +37,8 @@ extension ImageManager {
   /// Loads the file of one image without reading it into memory if it is large, to send it in parts: ``ImageFile/chunks(in:ofCount:)``.
   ///
   /// As `data(for:)`, but the bytes of an untransformed image above 256 KiB stay in the cache's file. They were verified when they were
-  /// stored; ``ImageRequest/CachePolicy/verifiesHits`` compares their checksum each time. Without a disk cache, or if the server forbids
-  /// storing the image, its bytes are in memory, and in the latter case it is requested twice.
+  /// stored; ``ImageRequest/CachePolicy/verifiesHits`` compares their checksum each time. Without a disk cache, or if the image can't or
+  /// mustn't be stored, its bytes are in memory, and in the latter cases it is requested twice.
   public func file(for image: some ImageRequestConvertible) async throws(ImageLoadError) -> ImageFile {
     let request = image.imageRequest
     guard !transforms(request), let cache = request.cachePolicy.cache ?? configuration.cache else {
@@ -46,15 +46,31 @@ extension ImageManager {
     }
     var stored = request
     (stored.decoding.policy, stored.decoding.includesData) = (.never, false)
-    guard let source = try await response(for: stored).source else { throw .declined }
+    let found: ImageResponse
+    do throws(ImageLoadError) {
+      found = try await response(for: stored)
+    } catch {
+      // Without room on disk the bytes are in memory.
+      guard case .failed(let failure) = error, failure.kind == .cacheWrite, !request.cachePolicy.requiresStoring else {
+        throw error
+      }
+      return ImageFile(try await data(for: request))
+    }
+    guard let source = found.source else { throw .declined }
     let record: EntryRecord?
     do throws(CacheError) {
       record = try await self.record(for: request)
     } catch {
       throw error == .cancelled ? .cancelled : .failed(ImageFailure(.internal, message: "cannot read the cache: \(error)"))
     }
-    if let file = record.flatMap({ ImageFile($0, in: cache, source: source) }) { return file }
-    return ImageFile(try await data(for: request), source: source)
+    var file: ImageFile
+    if let stored = record.flatMap({ ImageFile($0, in: cache, source: source) }) {
+      file = stored
+    } else {
+      file = ImageFile(try await data(for: request), source: source)
+    }
+    file.facts.isStale = file.facts.isStale || found.isStale
+    return file
   }
 
   /// Starts to load one image; one in memory is available when this returns. The task continues when it is released; only the

@@ -38,6 +38,10 @@ extension ImageManager {
     /// Loads whose cached image the server confirmed.
     public internal(set) var revalidated = 0
     public internal(set) var failed = 0
+    /// Loads served by an expired image since its server was down; they count as hits, too.
+    public internal(set) var stale = 0
+    /// Loads whose image was delivered although the disk couldn't store it.
+    public internal(set) var unstored = 0
     /// Loads that ended without a request, since their URL is on the blacklist.
     public internal(set) var blacklisted = 0
     /// Loads without an image, as the mode or ``LoadHooks/shouldDownload`` allowed no request.
@@ -57,6 +61,8 @@ extension ImageManager {
 
     mutating func count(_ result: EntryResult) {
       receivedBytes += result.receivedBytes
+      if result.staleReason != nil { stale += 1 }
+      if result.storeFailure != nil { unstored += 1 }
       switch result.outcome {
       case .hitMemory: memoryHits += 1
       case .hitDisk: diskHits += 1

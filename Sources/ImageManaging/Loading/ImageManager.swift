@@ -249,7 +249,7 @@ final class CacheClaim: Sendable {
     [
       ("maxAge", configuration.maxAge), ("maxSize", configuration.maxSize), ("trimTo", configuration.trimTo),
       ("expireBy", configuration.expireBy), ("freshness", configuration.freshness), ("minFresh", configuration.minFresh),
-      ("blacklistTTL", configuration.blacklistTTL),
+      ("staleIfError", configuration.staleIfError), ("blacklistTTL", configuration.blacklistTTL),
     ]
   }
 

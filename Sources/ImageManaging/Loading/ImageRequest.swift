@@ -56,6 +56,13 @@ public struct ImageRequest: ImageRequestConvertible {
     public var retriesFailed: Bool
     /// Whether expired images are served; false by default.
     public var servesExpired: Bool
+    /// Whether an expired image is served if its server is down, as long as ``/ImageCaching/ImageCache/Configuration/staleIfError`` or the
+    /// server allows; true by default. ``ImageResponse/isStale`` shows it. Only ``CacheMode/use`` does that.
+    public var servesStaleOnError: Bool
+    /// Whether the load fails if the disk can't store the image; false by default: then the image is delivered, and
+    /// ``/Base/EntryResult/storeFailure`` says why it isn't stored. A load without pixels and bytes
+    /// (``Decoding-swift.struct/Policy-swift.enum/never``) fails in any case, as it has nothing to deliver.
+    public var requiresStoring: Bool
     /// Whether the bytes of every hit are read and their checksum verified; false by default.
     public var verifiesHits: Bool
     /// The disk cache; nil: the manager's.
@@ -68,6 +75,8 @@ public struct ImageRequest: ImageRequestConvertible {
       layers: CacheLayerUse = CacheLayerUse(),
       retriesFailed: Bool = false,
       servesExpired: Bool = false,
+      servesStaleOnError: Bool = true,
+      requiresStoring: Bool = false,
       verifiesHits: Bool = false,
       cache: ImageCache? = nil,
       memory: ImageMemory? = nil
@@ -76,6 +85,8 @@ public struct ImageRequest: ImageRequestConvertible {
       self.layers = layers
       self.retriesFailed = retriesFailed
       self.servesExpired = servesExpired
+      self.servesStaleOnError = servesStaleOnError
+      self.requiresStoring = requiresStoring
       self.verifiesHits = verifiesHits
       self.cache = cache
       self.memory = memory

@@ -14,6 +14,9 @@ public struct ImageResponse: Sendable {
   public var data: [UInt8]?
   /// The source; nil if the hook rejected a miss.
   public var source: Source?
+  /// Whether the image had expired: it was served while it is revalidated, since its server is down
+  /// (``/Base/EntryResult/staleReason`` says why), or since the request allows it.
+  public var isStale = false { didSet { file?.facts.isStale = isStale } }
   /// The file of the image as requested, for a load that delivers it.
   var file: ImageData?
   /// The outcome as in a report, with size, format and the cost of the transfer.

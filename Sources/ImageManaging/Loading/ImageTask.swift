@@ -144,7 +144,8 @@ public final class ImageTask: LoadReceiver {
       return state.isPreview
     }
     guard isPreview, !isFinished else {
-      if finish(outcome(of: completion), completion.result) { revalidateIfStale(completion.result) }
+      let outcome = outcome(of: completion)
+      if finish(outcome, completion.result), case .success(let response) = outcome { revalidateIfStale(response) }
       return
     }
     if case .success(let response) = outcome(of: completion), response.image != nil {
@@ -156,10 +157,9 @@ public final class ImageTask: LoadReceiver {
   }
 
   /// Revalidates a stale image that was served (`stale-while-revalidate`), for later loads.
-  private func revalidateIfStale(_ result: EntryResult) {
-    let wasHit = result.outcome == .hitDisk || result.outcome == .hitMemory
-    guard wasHit, request.cachePolicy.mode == .use, !request.cachePolicy.servesExpired else { return }
-    guard let end = result.freshUntil, end <= manager.now(for: request) else { return }
+  private func revalidateIfStale(_ response: ImageResponse) {
+    guard response.isStale, response.result.staleReason == nil else { return }
+    guard request.cachePolicy.mode == .use, !request.cachePolicy.servesExpired else { return }
     var renewal = request
     renewal.cachePolicy.mode = .refresh
     renewal.decoding.policy = .never
@@ -168,7 +168,10 @@ public final class ImageTask: LoadReceiver {
   }
 
   private func response(_ completion: LoadCompletion) -> ImageResponse {
-    ImageResponse(completion, of: request, coders: request.decoding.coders ?? manager.configuration.coders)
+    var response = ImageResponse(completion, of: request, coders: request.decoding.coders ?? manager.configuration.coders)
+    let wasHit = completion.result.outcome == .hitDisk || completion.result.outcome == .hitMemory
+    if wasHit, let end = completion.result.freshUntil { response.isStale = end <= manager.now(for: request) }
+    return response
   }
 
   private func outcome(of completion: LoadCompletion) -> Outcome {

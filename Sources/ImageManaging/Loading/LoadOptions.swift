@@ -16,6 +16,10 @@ package struct LoadOptions: Sendable {
   package var keyRule = KeyRule.url
   package var verifiesHits = false
   package var servesExpired = false
+  /// Whether an image that can't be stored is a failure, as for a run, which loads it for that; otherwise it is delivered.
+  package var requiresStoring = true
+  /// Whether an expired image is served if its server is down, as far as the cache's rules allow it. A run reports the failure.
+  package var servesStaleOnError = false
   /// The run that the loads belong to, which begins with the context, the reference of ages; none by default.
   package var run: Run?
   /// The parts of completions; none by default.

@@ -98,8 +98,10 @@ extension ImageRequest {
     var request = self
     request.priority = min(priority, configuration.priority)
     request.options.isForBatch = true
+    // Warming wants the current image.
+    request.cachePolicy.servesStaleOnError = false
     switch configuration.destination {
-    case .disk: request.decoding.policy = .never
+    case .disk: (request.decoding.policy, request.cachePolicy.requiresStoring) = (.never, true)
     case .memory: request.decoding.policy = .eager
     }
     return request

@@ -76,25 +76,28 @@ struct CommitBatch {
   }
 
   /// Writes everything in one synced transaction and updates the results. If the transaction fails, every image in it fails as
-  /// `cache-write`; none of it is stored. If it lacks room, each half is tried alone: only images that have no room fail.
-  mutating func commit() {
+  /// `cache-write` or is delivered all the same; none of it is stored. If it lacks room, older images make room once. Then each half is
+  /// tried alone: only images that have no room fail.
+  mutating func commit(_ room: inout RoomOnDisk) {
     guard let cache = context?.cache else { return }
-    commit(results.indices, to: cache)
+    commit(results.indices, to: cache, &room)
   }
 
-  private mutating func commit(_ range: Range<Int>, to cache: ImageCache) {
+  private mutating func commit(_ range: Range<Int>, to cache: ImageCache, _ room: inout RoomOnDisk) {
     do throws(CacheError) {
       try cache.write(delaysReuse: true) { writer throws(CacheError) in
         for index in range { try Self.write(changes[index], &results[index], with: writer) }
       }
+      room.wasFound()
     } catch {
+      if error.isLackOfRoom, let context, room.make(held.bytes, for: context) { return commit(range, to: cache, &room) }
       guard error.isLackOfRoom, range.count > 1 else {
         for index in range { results[index].fail(changes[index], error) }
         return
       }
       let middle = range.lowerBound + range.count / 2
-      commit(range.lowerBound..<middle, to: cache)
-      commit(middle..<range.upperBound, to: cache)
+      commit(range.lowerBound..<middle, to: cache, &room)
+      commit(middle..<range.upperBound, to: cache, &room)
     }
   }
 
@@ -191,6 +194,35 @@ struct CommitBatch {
   }
 }
 
+/// Makes room on a full disk by removing older images; on the store thread only.
+struct RoomOnDisk {
+  /// How long nothing more is removed if that didn't help: something else fills the disk.
+  private static let pause = Duration.seconds(10)
+  /// More than the pages that a small commit needs.
+  private static let leastByteCount = 1 << 20
+
+  private var next: MonotonicInstant?
+
+  /// Removes twice as many bytes, as far as the context's cache has images that may go. Returns whether any was removed.
+  mutating func make(_ byteCount: Int, for context: LoadContext) -> Bool {
+    let now = TimeSource.system.monotonic()
+    guard let cache = context.writeCache, next.map({ $0 <= now }) ?? true else { return false }
+    next = now.advanced(by: Self.pause)
+    do throws(CacheError) {
+      let needed = max(Self.leastByteCount, 2 * byteCount)
+      let removed = try cache.makeRoom(needed, protecting: context.runStart, used: context.used)
+      context.recordTrim(removed)
+      return removed != TrimResult()
+    } catch {
+      context.recordWarning("cannot make room in the cache: \(context.sentence(error))")
+      return false
+    }
+  }
+
+  /// Notes that a commit had room.
+  mutating func wasFound() { next = nil }
+}
+
 extension Committed {
   /// Handles the failure of the transaction of its change.
   fileprivate mutating func fail(_ change: CommitBatch.Change, _ error: CacheError) {
@@ -199,9 +231,16 @@ extension Committed {
     switch change {
     case .store, .keepTransformed,
       _ where transformed != nil:
+      let failure = ImageFailure(.cacheWrite, message: sentence)
+      guard flight.context.options.requiresStoring else {
+        if result.outcome == .downloaded { result.outcome = .checked }
+        (result.details.storeFailure, head, result.freshUntil) = (failure, nil, nil)
+        flight.context.recordWarning("images are served without being stored: \(sentence)")
+        break
+      }
       let contentType = result.contentType
       result.outcome = .failed
-      result.details = EntryResult(.failed, failure: ImageFailure(.cacheWrite, message: sentence)).details
+      result.details = EntryResult(.failed, failure: failure).details
       result.details.contentType = contentType
     case .blacklist:
       result.details.isBlacklisted = false

@@ -144,6 +144,7 @@ struct BodyStream {
   private(set) var pieces: [SparseFile.Piece] = []
   let digest: SHA256Stream?
   private let cache: ImageCache?
+  private let requiresStoring: Bool
   /// The maximum number of bytes kept in memory, or from the start up to the end of the last piece.
   private var memoryBytes: Int
   private var receivedBytes = 0
@@ -159,6 +160,7 @@ struct BodyStream {
     digest = flight.entry.needsSHA256 ? SHA256Stream() : nil
     verifier = BodyVerifier(coders: context.options.coders ?? coders, rules: context.verification)
     cache = context.needsWholeBody ? nil : context.writeCache
+    requiresStoring = context.options.requiresStoring
     memoryBytes =
       context.needsWholeBody ? .max : cache == nil ? Self.maximumPrefixBytes : ImageCache.maximumInlineBytes
   }
@@ -171,8 +173,8 @@ struct BodyStream {
         try write(bytes, to: writer)
       } else if let cache, beginning.count + bytes.count > memoryBytes {
         let writer = try cache.makeBlobWriter()
-        self.writer = writer
         try write(beginning, to: writer)
+        self.writer = writer
         beginning = []
         try write(bytes, to: writer)
       } else {
@@ -180,9 +182,20 @@ struct BodyStream {
         keep(bytes[...])
       }
     } catch {
-      failure = error
+      // The commit tries to store it once more, and says why it can't.
+      if !requiresStoring, let written = recovered(with: bytes) {
+        (beginning, memoryBytes) = (written, .max)
+      } else {
+        failure = error
+      }
       writer = nil
     }
+  }
+
+  /// What has arrived so far, from memory or the file whose next write failed, with the next bytes.
+  private func recovered(with bytes: [UInt8]) -> [UInt8]? {
+    guard let writer else { return beginning + bytes }
+    return writer.written().map { beginning + $0 + bytes }
   }
 
   /// Keeps the next bytes of a body that isn't stored, as far as they may belong to its header.

@@ -31,18 +31,37 @@ extension StoreLoop {
     if let failure = flight.placeholderFailure(revalidation.head.checksum) {
       return settle(number, flight, failure, result, Held())
     }
-    if context.needsPixels || context.needsData || context.options.verifiesHits || flight.entry.needsSHA256
-      || !hasTransformed(flight, of: revalidation.head)
-      || context.verification.judge(revalidation.head) == .needsProof
-    {
+    if needsBody(flight, of: revalidation.head) || !hasTransformed(flight, of: revalidation.head) {
       confirmed[number] = response
-      let (name, head) = (flight.name, revalidation.head)
-      let source = CachedCopy.Source.entry(cache, key: name.key, identity: name.identity, head: head, isOwn: true)
-      return prove(number, flight, CachedCopy(source: source, vary: revalidation.details.vary))
+      return prove(number, flight, flight.copy(of: revalidation, in: cache))
     }
     result.outcome = .revalidated
     result.addDelivery(of: response)
     revalidate(revalidation.head, response, Committed(number, flight, result), nil)
+  }
+
+  /// Whether the bytes of a cached image must be read before it may be served.
+  private func needsBody(_ flight: Flight, of head: EntryHead) -> Bool {
+    let context = flight.context
+    return context.needsPixels || context.needsData || context.options.verifiesHits || flight.entry.needsSHA256
+      || context.verification.judge(head) == .needsProof
+  }
+
+  /// Serves the expired image of a flight whose revalidation failed, if that is allowed (`stale-if-error`, RFC 5861, section 4); returns
+  /// whether it does.
+  func serveStale(_ number: UInt64, _ flight: Flight, _ failure: ImageFailure, _ summary: TransferSummary) -> Bool {
+    let context = flight.context
+    guard context.options.servesStaleOnError, failure.meansServerIsDown, let revalidation = flight.revalidation,
+      let cache = context.cache, cache.expiry.isUsableOnError(revalidation.head, at: context.now)
+    else { return false }
+    if needsBody(flight, of: revalidation.head) {
+      stale[number] = (context.worded(failure), summary)
+      prove(number, flight, flight.copy(of: revalidation, in: cache))
+    } else {
+      let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
+      finish(Committed(number, flight, stale: result, context.worded(failure), summary))
+    }
+    return true
   }
 
   /// Whether the stored transformed image was made from this original; true if the context stores none.
@@ -74,7 +93,9 @@ extension StoreLoop {
 
   func settle(_ number: UInt64, _ copy: CachedCopy, _ proof: CachedProof) {
     let response = confirmed.removeValue(forKey: number)
+    let stale = stale.removeValue(forKey: number)
     guard let flight = flights.flight(number) else { return }
+    if let stale { return settle(number, flight, copy, proof, stale.failure, stale.summary) }
     switch proof {
     case .good(_, let body?, _) where flight.placeholderFailure(body.checksum) != nil:
       // The look-up doesn't know the bytes of a file in a flat folder.
@@ -97,6 +118,26 @@ extension StoreLoop {
       settle(number, flight, failure, result, Held())
     case .broken, .unreadable:
       requestInstead(number, flight)
+    }
+  }
+
+  /// Ends a flight whose revalidation failed.
+  private func settle(
+    _ number: UInt64,
+    _ flight: Flight,
+    _ copy: CachedCopy,
+    _ proof: CachedProof,
+    _ failure: ImageFailure,
+    _ summary: TransferSummary
+  ) {
+    switch proof {
+    case .good(let processed, let body, let sha256):
+      let result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body, sha256: sha256)
+      finish(Committed(number, flight, stale: result, failure, summary, processed.product))
+    case .abandoned: finish(Committed(number, flight, EntryResult(.cancelled, summary: summary)))
+    case .damaged, .broken, .unreadable:
+      if case .damaged = proof { _ = removeDamaged(flight, copy) }
+      settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
     }
   }
 
@@ -160,6 +201,44 @@ extension StoreLoop {
     } catch {
       context.recordWarning("the cached copy of \(url) is damaged, and removing it failed: \(context.sentence(error))")
       return false
+    }
+  }
+}
+
+extension Committed {
+  /// An expired image that is served since its revalidation failed; it is neither stored nor remembered.
+  fileprivate init(
+    _ number: UInt64,
+    _ flight: Flight,
+    stale: EntryResult,
+    _ failure: ImageFailure,
+    _ summary: TransferSummary,
+    _ product: ImageProduct? = nil
+  ) {
+    self.init(number, flight, stale, product)
+    result.add(summary)
+    result.details.staleReason = failure
+    mayBeKept = false
+  }
+}
+
+extension Flight {
+  /// The cached image that was to be revalidated.
+  fileprivate func copy(of revalidation: Revalidation, in cache: ImageCache) -> CachedCopy {
+    let source = CachedCopy.Source.entry(cache, key: name.key, identity: name.identity, head: revalidation.head, isOwn: true)
+    return CachedCopy(source: source, vary: revalidation.details.vary)
+  }
+}
+
+extension ImageFailure {
+  /// Whether the server doesn't respond, or responds with a status for which `stale-if-error` is meant (RFC 5861, section 4).
+  fileprivate var meansServerIsDown: Bool {
+    switch kind {
+    case .dns, .connect, .timeout, .stalled, .reset, .truncated, .hostDown, .tls: true
+    case .httpStatus: status.map { [500, 502, 503, 504].contains($0) } ?? false
+    case .redirects, .tooLarge, .contentType, .remoteCache, .refusedAddress, .robots, .notAnImage, .empty, .undecodable, .size,
+      .format, .dimensions, .animated, .placeholder, .invalidURL, .cacheWrite, .internal, .expectation:
+      false
     }
   }
 }

@@ -27,10 +27,13 @@ final class StoreLoop {
   var streams: [UInt64: BodyStream] = [:]
   var partials: [UInt64: PartialImages] = [:]
   var batch = CommitBatch()
+  private var room = RoomOnDisk()
   /// The cache of the last commit, until this thread has nothing to do.
   private var written: ImageCache?
   var varyTexts = VaryTexts()
   var final: [Committed] = []
+  /// The failures of revalidations whose cached images are read to be served all the same.
+  var stale: [UInt64: (failure: ImageFailure, summary: TransferSummary)] = [:]
   /// The 304 responses for images whose cached bodies must be read first.
   var confirmed: [UInt64: DownloadResponse] = [:]
   /// Bodies in the coding threads or waiting for them.
@@ -131,6 +134,10 @@ final class StoreLoop {
       let stream = response.wasStreamed ? streams.removeValue(forKey: number) : nil
       response.pieces += stream?.pieces ?? []
       let body = stream.flatMap { stream in inbox.whileWriting { stream.finish() } }
+      if case .unwritten(let error) = body, error.isLackOfRoom, let flight = flights.flight(number) {
+        // For the next one: this body is lost.
+        _ = inbox.whileWriting { room.make(response.bodyBytes, for: flight.context) }
+      }
       let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
       judge(number, response, body ?? whole, sha256: stream?.digest?.finish())
     case .notModified(let number, var response):
@@ -138,11 +145,12 @@ final class StoreLoop {
       settle(number, notModified: response)
     case .failed(let number, let failure, let summary):
       drop(number)
-      guard let flight = flights.flight(number) else { return }
+      guard stale[number] == nil, let flight = flights.flight(number) else { return }
+      if serveStale(number, flight, failure, summary) { return }
       settle(number, flight, failure, EntryResult(.failed, summary: summary), Held())
     case .cancelled(let number, let summary):
       drop(number)
-      guard let flight = flights.flight(number) else { return }
+      guard stale[number] == nil, let flight = flights.flight(number) else { return }
       finish(Committed(number, flight, EntryResult(.cancelled, summary: summary)))
     case .progress(let number, let receivedBytes, let expectedBytes):
       for waiter in flights.waiters(number) where waiter.context.options.reportsProgress {
@@ -150,6 +158,12 @@ final class StoreLoop {
       }
     case .retrying(let number, let failure, let delay):
       guard let flight = flights.flight(number) else { return }
+      // Whoever gets an expired image doesn't wait for retries.
+      var firstAttempt = TransferSummary()
+      firstAttempt.attempts = 1
+      if serveStale(number, flight, failure, firstAttempt) {
+        return dispatcher.cancelDownloads([number], includingRunning: true)
+      }
       flight.context.options.observation?.retried(flight, failure, after: delay)
     case .started, .response: break
     }
@@ -285,7 +299,7 @@ final class StoreLoop {
     guard !batch.isEmpty, let context = batch.context else { return }
     if written !== context.cache { reusePages() }
     written = context.cache
-    inbox.whileWriting { batch.commit() }
+    inbox.whileWriting { batch.commit(&room) }
     let held = batch.held
     // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
     final = batch.results + final

@@ -75,6 +75,7 @@ import Testing
       memory: off
       read-only: []
       key: url
+      share-across-credentials: false
       verify-hits: false
     verify:
       decode: header
