@@ -1,4 +1,4 @@
-public import Base
+package import Base
 import Synchronization
 
 /// A user of an ``ImageDownloader`` with its own downloads, numbers and events; transfers and limits are shared by all clients.
@@ -72,7 +72,7 @@ package final class DownloadClient: Sendable {
 /// A step of a download; the last four cases end it, and each download ends exactly once.
 ///
 /// Downloads that share a transfer each get these events with their own number.
-public enum DownloadEvent: Sendable {
+package enum DownloadEvent: Sendable {
   /// The transfer has begun. Sent once if the download reports progress.
   case started(id: UInt64)
   /// The head of a response that isn't a redirect. Sent once per attempt if the download reports progress.
@@ -95,7 +95,7 @@ public enum DownloadEvent: Sendable {
   /// Cancelled before it ended; its chunks are void.
   case cancelled(id: UInt64, TransferSummary)
 
-  public var id: UInt64 {
+  package var id: UInt64 {
     switch self {
     case .started(let id), .response(let id, _), .progress(let id, _, _), .chunk(let id, _, _),
       .retrying(let id, _, _), .restarted(let id),

@@ -6,6 +6,21 @@ import Synchronization
 ///
 /// It keeps its downloader running. Releasing it doesn't cancel it.
 public final class DownloadTask: Sendable {
+  /// A step of the download.
+  public enum Event: Sendable {
+    /// The transfer has begun; once.
+    case started
+    /// The head of a response that isn't a redirect; once per attempt.
+    case response(ResponseHead)
+    /// The body's bytes received in this attempt, and its length if the server declared it. The first report of an attempt has 0, the last
+    /// one all.
+    case progress(received: Int, expected: Int?)
+    /// The attempt failed, and another follows after that time.
+    case retrying(after: ImageFailure, in: Duration)
+    /// The download has ended, with the result that ``DownloadTask/value`` returns or throws. The last event.
+    case ended(Result<DownloadResponse, DownloadError>)
+  }
+
   private let state: TaskState
   private let client: DownloadClient
   private let id: UInt64
@@ -22,8 +37,8 @@ public final class DownloadTask: Sendable {
   }
 
   /// The download's events: started, response, progress, and the end as the last. Each use has its own sequence, which begins with the
-  /// newest 64 so far; a slow consumer misses older ones. Chunks of a large body are left out, since ``value`` has the whole body.
-  public var events: AsyncStream<DownloadEvent> { state.events.events }
+  /// newest 64 so far; a slow consumer misses older ones.
+  public var events: AsyncStream<Event> { state.events.events }
 
   /// The response, with the whole body in memory; waits for it. Cancelling the waiting task cancels the download.
   public var value: DownloadResponse {
@@ -121,7 +136,7 @@ extension ImageFailure {
 
 /// The state of a ``DownloadTask``: written by the transfer thread, awaited by tasks.
 final class TaskState: Sendable {
-  let events = Broadcast<DownloadEvent>(keeping: 64)
+  let events = Broadcast<DownloadTask.Event>(keeping: 64)
   let outcome = OneShot<Result<DownloadResponse, DownloadError>>()
   private let body = Mutex<[UInt8]>([])
 
@@ -132,19 +147,22 @@ final class TaskState: Sendable {
     switch event {
     case .chunk(_, _, let bytes): body.withLock { $0 += bytes }
     case .restarted: body.withLock { $0 = [] }
-    case .started, .response, .progress, .retrying: events.send(event)
-    case .finished(let id, var image):
+    case .started: events.send(.started)
+    case .response(_, let head): events.send(.response(head))
+    case .progress(_, let received, let expected): events.send(.progress(received: received, expected: expected))
+    case .retrying(_, let failure, let delay): events.send(.retrying(after: failure, in: delay))
+    case .finished(_, var image):
       if image.wasStreamed { (image.body, image.wasStreamed) = (body.withLock { $0 }, false) }
-      return end(.success(image), .finished(id: id, image))
-    case .notModified(_, let image): return end(.success(image), event)
-    case .failed(_, let failure, _): return end(.failure(.failed(failure)), event)
-    case .cancelled: return end(.failure(isShutDown ? .shutDown : .cancelled), event)
+      return end(.success(image))
+    case .notModified(_, let image): return end(.success(image))
+    case .failed(_, let failure, _): return end(.failure(.failed(failure)))
+    case .cancelled: return end(.failure(isShutDown ? .shutDown : .cancelled))
     }
     return false
   }
 
-  private func end(_ outcome: Result<DownloadResponse, DownloadError>, _ event: DownloadEvent) -> Bool {
-    events.send(event)
+  private func end(_ outcome: Result<DownloadResponse, DownloadError>) -> Bool {
+    events.send(.ended(outcome))
     events.finish()
     self.outcome.set(outcome)
     return true

@@ -283,7 +283,7 @@ public struct DownloaderStatistics: Sendable {
   package internal(set) var pausedHosts: [PausedHost] = []
 
   /// The maximum number of paused hosts that are reported.
-  public static let maximumPausedHosts = 4
+  static let maximumPausedHosts = 4
 
   /// A host that gets no requests for a while.
   package struct PausedHost: Sendable, Hashable {

@@ -16,6 +16,16 @@ extension Timestamp {
   public var date: Date { Date(timeIntervalSince1970: timeIntervalSince1970) }
 }
 
+extension Date {
+  /// Creates a date from a time of the library.
+  public init(_ time: Timestamp) { self.init(timeIntervalSince1970: time.timeIntervalSince1970) }
+}
+
+extension Timestamp {
+  /// Creates a time of the library, in whole milliseconds.
+  public init(_ date: Date) { self.init(timeIntervalSince1970: date.timeIntervalSince1970) }
+}
+
 extension ImagePrefetcher {
   /// Starts to load the images at `urls`.
   public func prefetch(urls: [URL]) -> PrefetchTask { prefetch(urls: urls.map(\.absoluteString)) }

@@ -82,16 +82,16 @@ struct TaskTests {
     let task = downloader.download(origin.url("/a"))
     gate.step()
     var received: [Int] = []
-    var last: DownloadEvent?
+    var last: DownloadTask.Event?
     for await event in task.events {
-      if case .progress(_, let count, 3) = event {
+      if case .progress(let count, 3) = event {
         if count > 0 { gate.step() }
         received.append(count)
       }
       last = event
     }
     #expect(received == [0, 1, 2, 3])
-    guard case .finished(_, let image) = last else {
+    guard case .ended(.success(let image)) = last else {
       Issue.record("\(String(describing: last))")
       return
     }

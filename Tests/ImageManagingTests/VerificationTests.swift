@@ -218,7 +218,9 @@ import Testing
   private var origin: Origin { loader.origin }
 
   private func context(mode: CacheMode = .use, requiresHit: Bool) -> LoadContext {
-    loader.context(LoadOptions(mode: mode, verification: VerificationRules(requiresRemoteHit: requiresHit))) {
+    var rules = VerificationRules()
+    rules.requiresRemoteHit = requiresHit
+    return loader.context(LoadOptions(mode: mode, verification: rules)) {
       $0.purpose.checksRemoteCache = true
     }
   }

@@ -27,6 +27,9 @@ public struct EntryResult: Sendable {
   public var durationNanoseconds: UInt64 = 0
   /// From the first wait for a retry to the last, in nanoseconds.
   public var waitedNanoseconds: UInt64 = 0
+  /// The same as durations.
+  public var duration: Duration { .nanoseconds(Int64(clamping: durationNanoseconds)) }
+  public var waited: Duration { .nanoseconds(Int64(clamping: waitedNanoseconds)) }
   /// When the cached image expires; nil if it never does, or if nothing is cached.
   public var freshUntil: Timestamp?
   /// The body's hash, if the body is known.

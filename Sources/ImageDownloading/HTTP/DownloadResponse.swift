@@ -22,20 +22,21 @@ public struct DownloadResponse: Sendable {
   package var hasCacheControl: Bool
   package var hasExpires: Bool
   /// The URL of the response if redirects were followed; it may contain userinfo.
-  public var finalURL: [UInt8]?
-  /// The body; empty if it was streamed.
+  public var finalURL: String? { finalURLBytes.map { String(decoding: $0, as: UTF8.self) } }
+  package var finalURLBytes: [UInt8]?
+  /// The body.
   public var body: [UInt8]
   /// The body's length in bytes, streamed or not.
-  public var bodyBytes: Int
+  package var bodyBytes: Int
   /// The length of the whole body in bytes: ``bodyBytes`` if it was received whole, else as the server declared it; nil if it
   /// didn't, if it declared the length of a coded body, and for a 304.
-  public var totalBytes: Int?
+  package var totalBytes: Int?
   /// Whether the body is only a prefix, possibly empty, as ``DownloadOptions/method-swift.property`` requested.
-  public var isPrefix = false
+  package var isPrefix = false
   /// Further parts of the body, if ``body`` is a prefix and the judge of a probe asked for them.
   package var pieces: [SparseFile.Piece] = []
   /// Whether the body was delivered as ``DownloadEvent/chunk(id:attempt:bytes:)``.
-  public var wasStreamed = false
+  package var wasStreamed = false
   /// The status of caches on the way; nil unless ``DownloadOptions/Purpose/checksRemoteCache``.
   package var remoteCache: RemoteCacheResponse?
   /// A coding of the body that can't be decoded, or is unknown, so that the bytes were taken as they are.
@@ -82,10 +83,12 @@ public struct TransferSummary: Sendable, Hashable {
   public var attempts = 0
   /// Bytes of bodies received, before decoding.
   public var receivedBytes: UInt64 = 0
-  /// The sum of the attempts' durations, without waits and second requests.
-  public var durationNanoseconds: UInt64 = 0
+  /// The sum of the attempts' durations, without waits.
+  public var duration: Duration { .nanoseconds(Int64(clamping: durationNanoseconds)) }
+  package var durationNanoseconds: UInt64 = 0
   /// The waits between attempts: for retries, and for pauses that hosts requested by a 429 or 503 to this download.
-  public var waitedNanoseconds: UInt64 = 0
+  public var waited: Duration { .nanoseconds(Int64(clamping: waitedNanoseconds)) }
+  package var waitedNanoseconds: UInt64 = 0
   /// Whether it joined the transfer of another download, which has the same cost once.
   public var isShared = false
   /// The status and headers of the last response, rejected or not; nil if there was none, or if details weren't requested.

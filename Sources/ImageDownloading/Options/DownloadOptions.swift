@@ -13,11 +13,11 @@ public import Base
 /// whose own options have it. Hooks equal only themselves.
 public struct DownloadOptions: Sendable, Hashable {
   /// How much of the image is requested; all of it by default.
-  public var method = Method.get
+  package var method = Method.get
   /// Headers sent with each request, to the download's own scheme, host and port only: a redirect elsewhere drops them.
   ///
   /// They replace ``accept``, ``userAgent`` and the downloader's own headers of the same name. A `Range` is sent as it is, so 206 must
-  /// be among ``acceptStatus``; a probe's own `Range`, `If-Range` and `Accept-Encoding` replace all others, those of hooks included.
+  /// be among ``acceptStatus``.
   public var headers: [HeaderField] = []
   /// The names of headers that are not sent to the download's own origin, whoever adds them: these options, the downloader or libcurl.
   public var removedHeaders: [String] = []
@@ -84,18 +84,18 @@ public struct DownloadOptions: Sendable, Hashable {
   }
   /// How many redirects one attempt follows; 10 by default, 0 follows none.
   public var redirects = 10
-  /// The statuses whose body is the image; 200 by default. For a probe, 206 counts as 200, and a 416 that says so as an empty body.
+  /// The statuses whose body is the image; 200 by default.
   public var acceptStatus: Set<Int> = [200]
   /// The accepted media types, such as `image/png` or `image/*`, ignoring case and parameters; a response of another type, or without
   /// one, fails as `content-type`. Nil (the default) accepts all.
   public var acceptContentTypes: Set<String>?
   /// The maximum size of a body in bytes, declared or received; a larger one fails as `too-large`. 64 MiB by default.
   public var maxBytes = 64 << 20
-  /// Bodies with more bytes are delivered in chunks while they arrive, smaller ones whole; 256 KiB by default. Each running transfer
-  /// may hold that much in memory, at most ``maxBytes``.
+  /// Bodies with more bytes are passed on in chunks while they arrive, to a cache's disk, smaller ones whole; 256 KiB by default. Each
+  /// running transfer may hold that much in memory, at most ``maxBytes``.
   public var streamAbove = 256 << 10
   /// The size of the chunks of a streamed body in bytes; 256 KiB by default, at least 1.
-  public var chunkBytes = 256 << 10
+  package var chunkBytes = 256 << 10
   /// Whether each host's `robots.txt` is fetched first and obeyed (RFC 9309); false by default.
   public var respectsRobots = false
   /// Changes or rejects each request; none by default.
@@ -112,7 +112,7 @@ public struct DownloadOptions: Sendable, Hashable {
   public init() {}
 
   /// How much of an image is requested.
-  public enum Method: Sendable, Hashable {
+  package enum Method: Sendable, Hashable {
     /// All of it.
     case get
     /// The headers only: `HEAD` (RFC 9110, section 9.3.2). If a server responds with 405 or 501, ``probe`` is used instead in the same
@@ -173,7 +173,7 @@ public struct DownloadOptions: Sendable, Hashable {
   }
 
   /// The first range of a probe: 64 KiB.
-  public static let probeBytes = 64 << 10
+  package static let probeBytes = 64 << 10
 }
 
 extension DownloadOptions {
@@ -210,10 +210,10 @@ extension DownloadOptions {
 
   /// The same options for a URL of another scheme, host or port, without anything of the job's own, as after a redirect there: no
   /// headers, not even the downloader's own, no credentials, cookies, client certificate or hooks.
-  public var forOtherOrigin: DownloadOptions { with { $0.purpose.isForOtherOrigin = true } }
+  package var forOtherOrigin: DownloadOptions { with { $0.purpose.isForOtherOrigin = true } }
 
   /// The same connection, limits and secrets for a text: a GET with status 200, whatever its first bytes, large ones in chunks.
-  public func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
+  package func fetchingText(accept: String, maxBytes: Int) -> DownloadOptions {
     fetchingText(accept, statuses: [200], maxBytes: maxBytes, streamAbove: 128 << 10, chunkBytes: 256 << 10)
   }
 

@@ -223,7 +223,7 @@ extension DownloadScheduler {
     var response = response
     response.delivery?.certificateEnd = certificateEnds[pending[slot].host]
     let job = finish(slot)
-    if job.isRedirected { response.finalURL = job.url }
+    if job.isRedirected { response.finalURLBytes = job.url }
     job.waiters.forEach { waiter in
       response.summary = job.summary(for: waiter)
       if response.isNotModified {

@@ -1,33 +1,41 @@
 import Base
 
 /// How a load uses the cache, and whether it may use the network.
-public enum CacheMode: Sendable, Hashable, CaseIterable {
+public struct CacheMode: Sendable, Hashable {
+  private enum Mode {
+    case use, bypass, only, dryRun, refreshDryRun, refresh, loaderOnly, memoryOnly
+  }
+
+  private let mode: Mode
+
+  private init(_ mode: Mode) { self.mode = mode }
+
   /// Look in the cache, request missing images, and store them.
-  case use
+  public static let use = CacheMode(.use)
   /// Always use the network; neither the cache nor the blacklist is read or written.
-  case bypass
-  /// Never use the network: a miss ends as ``/Base/LoadOutcome/skipped`` (`fromCacheOnly` in SDWebImage).
-  case only
+  public static let bypass = CacheMode(.bypass)
+  /// Never use the network: a miss throws ``ImageLoadError/notCached`` (`fromCacheOnly` in SDWebImage).
+  public static let only = CacheMode(.only)
+  /// Request cached images too, conditionally if the server sent validators (`refreshCached`).
+  public static let refresh = CacheMode(.refresh)
+  /// Request every image, whether cached or not, and store it (`fromLoaderOnly`).
+  public static let loaderOnly = CacheMode(.loaderOnly)
+  /// As ``use``, but write nothing to disk (`cacheMemoryOnly`).
+  public static let memoryOnly = CacheMode(.memoryOnly)
   /// Never use the network, and report as ``/Base/LoadOutcome/skipped`` what ``use`` would request; nothing is written, and no
   /// body is read.
-  case dryRun
+  package static let dryRun = CacheMode(.dryRun)
   /// As ``dryRun``, but for ``refresh``.
-  case refreshDryRun
-  /// Request cached images too, conditionally if the server sent validators (`refreshCached`).
-  case refresh
-  /// Request every image, whether cached or not, and store it (`fromLoaderOnly`).
-  case loaderOnly
-  /// As ``use``, but write nothing to disk (`cacheMemoryOnly`).
-  case memoryOnly
+  package static let refreshDryRun = CacheMode(.refreshDryRun)
 
-  var isDryRun: Bool { self == .dryRun || self == .refreshDryRun }
+  var isDryRun: Bool { mode == .dryRun || mode == .refreshDryRun }
   /// Whether cached images are requested too, or would be.
-  var refreshes: Bool { self == .refresh || self == .refreshDryRun }
-  var usesNetwork: Bool { self != .only && !isDryRun }
-  var reads: Bool { self != .bypass && self != .loaderOnly }
-  var writesDisk: Bool { self == .use || self == .refresh || self == .loaderOnly }
+  var refreshes: Bool { mode == .refresh || mode == .refreshDryRun }
+  var usesNetwork: Bool { mode != .only && !isDryRun }
+  var reads: Bool { mode != .bypass && mode != .loaderOnly }
+  var writesDisk: Bool { mode == .use || mode == .refresh || mode == .loaderOnly }
   /// Whether images are put into the memory layer.
-  var writesMemory: Bool { self != .bypass && !isDryRun }
+  var writesMemory: Bool { mode != .bypass && !isDryRun }
 }
 
 /// The layers of a cache.

@@ -88,7 +88,7 @@ extension EntryResult {
   /// Adds how a 304 was delivered.
   mutating func addDelivery(of response: DownloadResponse) {
     status = UInt16(clamping: response.status)
-    guard response.delivery != nil || response.finalURL != nil else { return }
+    guard response.delivery != nil || response.finalURLBytes != nil else { return }
     details.finalURL = response.shownFinalURL ?? details.finalURL
     details.delivery = response.delivery ?? details.delivery
   }
@@ -107,7 +107,9 @@ extension EntryResult {
 
 extension DownloadResponse {
   /// The URL that redirects led to, with credentials masked.
-  fileprivate var shownFinalURL: String? { finalURL.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) } }
+  fileprivate var shownFinalURL: String? {
+    finalURLBytes.map { String(decoding: $0.withRawBytes(maskingCredentials), as: UTF8.self) }
+  }
 }
 
 extension EntryHead {

@@ -57,7 +57,7 @@ public struct VerificationRules: Sendable, Hashable {
   public var animated: AnimationRule
   /// Whether a cache on the way must have it, by the response to a second request (with `DownloadOptions.purpose`, otherwise
   /// there is none); false by default. Doesn't apply to cached images.
-  public var requiresRemoteHit: Bool
+  package var requiresRemoteHit = false
   /// The number of URLs of a host with the same bytes from which on the image counts as a placeholder for a missing one, which is a
   /// failure; at least 2. Nil (the default): never. All loads of a context count, including hits.
   public var placeholderURLs: Int?
@@ -72,7 +72,6 @@ public struct VerificationRules: Sendable, Hashable {
     maximumPixels: Int = 100_000_000,
     bytes: Bounds = Bounds(),
     animated: AnimationRule = .allow,
-    requiresRemoteHit: Bool = false,
     placeholderURLs: Int? = nil
   ) {
     self.depth = depth
@@ -84,7 +83,6 @@ public struct VerificationRules: Sendable, Hashable {
     self.maximumPixels = maximumPixels
     self.bytes = bytes
     self.animated = animated
-    self.requiresRemoteHit = requiresRemoteHit
     self.placeholderURLs = placeholderURLs
   }
 

@@ -157,7 +157,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
     case .restarted: return fetch.spooled.restart()
     case .finished(_, let response):
       fetch.spooled.append(response.body)
-      let list = fetch.spooled.finish(contentType: response.contentType, finalURL: response.finalURL)
+      let list = fetch.spooled.finish(contentType: response.contentType, finalURL: response.finalURLBytes)
       if let list, let name = fetch.name { copies?.keep(list, named: name, response) }
     case .notModified(let id, let response):
       guard let copy = fetch.copy, let name = fetch.name else {
@@ -165,7 +165,7 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
         break
       }
       // The copy is that of another URL if a redirect changed.
-      guard copy.finalURL == response.finalURL else {
+      guard copy.finalURL == response.finalURLBytes else {
         use(nil, for: id)
         return submit(id)
       }

@@ -165,7 +165,7 @@ final class ListCopy: FetchedBytes {
 
   /// Writes a copy of `list`; returns false if that fails, with the error in `errno`.
   static func write(_ list: any FetchedBytes, _ response: DownloadResponse, to file: Int32) -> Bool {
-    let finalURL = response.finalURL.map { String(decoding: $0, as: UTF8.self) }
+    let finalURL = response.finalURLBytes.map { String(decoding: $0, as: UTF8.self) }
     let texts = [response.validators.etag, response.validators.lastModified, response.contentType, finalURL].map { $0 ?? "" }
     let header = Array((texts.joined(separator: "\n") + "\n\n").utf8)
     let start = mark.utf8.count + 2 + 2 * SHA256Stream.byteCount

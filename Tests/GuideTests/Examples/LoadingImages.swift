@@ -16,8 +16,8 @@ func loadResponse(_ manager: ImageManager, url: String) async throws -> ImageRes
 
   let response = try await manager.response(for: request)
   switch response.source {
-  case .memory, .disk: print("cached, fresh until \(response.result.freshUntil?.milliseconds ?? .max)")
-  case .network: print("fetched in \(response.result.durationNanoseconds / 1_000_000) ms")
+  case .memory, .disk: print("cached, fresh until \(response.result.freshUntil?.description ?? "removed")")
+  case .network: print("fetched in \(response.result.duration)")
   case nil: print("rejected by shouldDownload")
   }
   // end

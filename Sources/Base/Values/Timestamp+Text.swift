@@ -1,15 +1,35 @@
-import Base
-import Glibc
+import Platform
 
-extension Timestamp {
+extension Timestamp: LosslessStringConvertible {
   /// `2026-11-21T09:00:00.000Z` (ISO 8601, UTC).
+  public var description: String { iso8601 }
+
+  /// Parses `2026-11-21T09:00:00.000Z` or `2026-11-21T09:00:00Z`; nil for anything else.
+  public init?(_ description: String) {
+    let parsed = Array(description.utf8).withRawBytes { Timestamp(iso8601: $0) }
+    guard let parsed else { return nil }
+    self = parsed
+  }
+
+  /// The current time.
+  public static var now: Timestamp { TimeSource.system.wall() }
+
+  /// Creates a time from seconds since 1970 (UTC), as Foundation's `Date` has them, clamped to the range; NaN counts as 0.
+  public init(timeIntervalSince1970 seconds: Double) {
+    let milliseconds = (seconds * 1000).rounded()
+    self.init(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : milliseconds < 0 ? .min : 0))
+  }
+
+  /// Seconds since 1970 (UTC), as Foundation's `Date` has them.
+  public var timeIntervalSince1970: Double { Double(milliseconds) / 1000 }
+
   package var iso8601: String {
     let milliseconds = String(1000 + written - second * 1000).dropFirst()
     return "\(text("%Y-%m-%dT%H:%M:%S")).\(milliseconds)Z"
   }
 
   /// `2026-11-21T09:00:00Z`: for times that are known to the second only.
-  var iso8601Seconds: String { text("%Y-%m-%dT%H:%M:%SZ") }
+  package var iso8601Seconds: String { text("%Y-%m-%dT%H:%M:%SZ") }
 
   /// `2026-11-21 09:00 UTC`: for a person.
   package var shortText: String { text("%Y-%m-%d %H:%M UTC") }
@@ -37,7 +57,7 @@ extension Timestamp {
 
 extension Timestamp {
   /// Parses `2026-11-21T09:00:00.000Z` or `2026-11-21T09:00:00Z`, as reports write times; nil for anything else.
-  init?(iso8601 text: UnsafeRawBufferPointer) {
+  package init?(iso8601 text: UnsafeRawBufferPointer) {
     guard text.count == 20 || text.count == 24 else { return nil }
     let layout = text.count == 20 ? "0000-00-00T00:00:00Z" : "0000-00-00T00:00:00.000Z"
     for (byte, expected) in zip(text, layout.utf8) {
