@@ -35,6 +35,24 @@ struct TimeTests {
     #expect(MonotonicInstant(nanoseconds: .max).advanced(by: longest).nanoseconds == .max)
   }
 
+  @Test(
+    arguments: [
+      (0, "1970-01-01T00:00:00.000Z"), (1_000_000_000_123, "2001-09-09T01:46:40.123Z"), (-1, "1969-12-31T23:59:59.999Z"),
+    ]
+  )
+  func `a timestamp is printed and read as ISO 8601, and has the seconds of a Date`(milliseconds: Int64, text: String) {
+    let time = Timestamp(milliseconds: milliseconds)
+    #expect("\(time)" == text && Timestamp(text) == time && Timestamp("yesterday") == nil)
+    let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    #expect(time.timeIntervalSince1970 == date.timeIntervalSince1970)
+    #expect(Timestamp(timeIntervalSince1970: date.timeIntervalSince1970) == time)
+  }
+
+  @Test func `seconds beyond the range of timestamps are clamped`() {
+    #expect(Timestamp(timeIntervalSince1970: 1e300) == Self.last && Timestamp(timeIntervalSince1970: -.infinity) == Self.first)
+    #expect(Timestamp(timeIntervalSince1970: .nan) == Timestamp(milliseconds: 0))
+  }
+
   @Test(arguments: [Int.min, Int.max, Int.max / 1000 + 1]) func `times of files are clamped`(seconds: Int) {
     let expected = seconds < 0 ? Int64.min : .max
     #expect(Timestamp(timespec(tv_sec: seconds, tv_nsec: 0)).milliseconds == expected)

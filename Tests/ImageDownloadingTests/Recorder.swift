@@ -100,21 +100,18 @@ struct Fetcher {
     circuitBreaker: CircuitBreaker = CircuitBreaker(),
     threads: Int = 1
   ) throws {
-    var configuration = ImageDownloader.Configuration(
-      limits: .init(concurrency: concurrency, perHost: perHost),
-      order: order,
-      time: time,
-      jitter: { $0 },
-      headers: headers,
-      loaders: loaders
+    downloader = try ImageDownloader(
+      ImageDownloader.Configuration(
+        limits: DownloadLimits(concurrency: concurrency, perHost: perHost, threads: threads),
+        order: order,
+        time: time,
+        jitter: { $0 },
+        headers: headers,
+        loaders: loaders,
+        circuitBreaker: circuitBreaker
+      )
     )
-    configuration.circuitBreaker = circuitBreaker
-    downloader = try ImageDownloader(configuration)
     client = downloader.client(recorder)
-    guard threads > 1 else { return }
-    var limits = DownloadLimits(concurrency: concurrency, perHost: perHost)
-    limits.threads = threads
-    try downloader.setLimits(limits)
   }
 
   /// Submits URLs as downloads 1, 2, ….

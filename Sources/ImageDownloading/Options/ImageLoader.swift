@@ -18,7 +18,7 @@ public struct LoaderRequest: Sendable {
   public var url: String
   /// The validators of the caller's copy, so that the loader may return ``LoaderResponse/notModified``.
   public var validators: Validators?
-  /// The options of the download. A loader may return the whole image for any method; its first bytes aren't judged.
+  /// The options of the download.
   public var options: DownloadOptions
 
   public init(url: String, validators: Validators? = nil, options: DownloadOptions) {
