@@ -91,7 +91,10 @@ public final class ImageCache: Sendable {
   package let credentialHasher: CredentialHasher
   /// When entries expire by this cache's rules.
   package let expiry: ExpiryRule
-  let environment: IndexEnvironment
+  /// Another one if the folder or the index was deleted, and made anew.
+  private let current: Mutex<IndexEnvironment>
+  var environment: IndexEnvironment { current.withLock { $0 } }
+  private let recreated = Mutex(false)
   /// Access times that wait to be written in bulk. Keys are hashes, so a few records are each on a different page, and changing one
   /// means copying and writing its page. Among very many, sorted by key, several share a page.
   let touched = Mutex<[EntryTouch]>([])
@@ -119,7 +122,8 @@ public final class ImageCache: Sendable {
       throw error
     }
     self.configuration = configuration
-    self.environment = environment
+    current = Mutex(environment)
+    folderIdentity = environment.folder.id
     expiry = ExpiryRule(
       maxAge: configuration.maxAge,
       basis: configuration.expireBy,
@@ -133,8 +137,8 @@ public final class ImageCache: Sendable {
 
   public var path: String { environment.folder.path }
 
-  /// Identifies the folder regardless of the path by which the cache was opened.
-  package var folderIdentity: FolderIdentity { environment.folder.id }
+  /// Identifies the folder, as it was opened first, regardless of the path.
+  package let folderIdentity: FolderIdentity
 
   // MARK: Transactions
 
@@ -151,12 +155,13 @@ public final class ImageCache: Sendable {
   /// soon: until ``reusePages()``, the index may grow by the pages that they free.
   ///
   /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write, also
-  /// for all later ones, and `deleted` if the folder was deleted.
+  /// for all later ones. If the folder or its index was deleted, it is made anew, and `body` called once more.
   package func write<R>(delaysReuse: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
-    try checkWritable()
-    return try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
-      let (timeToLive, now) = (configuration.blacklistTTL, configuration.time.wall())
-      return try body(CacheWriter(transaction: transaction, blacklistTTL: timeToLive, expiry: expiry, now: now))
+    try recreating { (environment) throws(CacheError) -> R in
+      try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
+        let (timeToLive, now) = (configuration.blacklistTTL, configuration.time.wall())
+        return try body(CacheWriter(transaction: transaction, blacklistTTL: timeToLive, expiry: expiry, now: now))
+      }
     }
   }
 
@@ -165,8 +170,51 @@ public final class ImageCache: Sendable {
 
   /// Creates a file for a body that is written as it arrives.
   package func makeBlobWriter() throws(CacheError) -> BlobWriter {
+    try recreating { (environment) throws(CacheError) in try BlobWriter(environment.folder) }
+  }
+
+  // MARK: A deleted folder
+
+  /// Calls `write`. If the folder, its index or its folder of bodies was deleted meanwhile, as by an administrator, makes it anew and calls
+  /// `write` once more.
+  func recreating<R>(_ write: (IndexEnvironment) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
-    return try BlobWriter(environment.folder)
+    let environment = environment
+    do throws(CacheError) {
+      return try write(environment)
+    } catch {
+      guard case .deleted = error else { throw error }
+      try recreate(environment)
+      return try write(self.environment)
+    }
+  }
+
+  /// Opens the folder anew, unless another thread has done it. It keeps the key that hashes credentials.
+  private func recreate(_ old: IndexEnvironment) throws(CacheError) {
+    if old.isDeleted {
+      let folder = try CacheFolder(directory: configuration.directory, namespace: configuration.namespace, access: .readWrite)
+      let new = try EnvironmentRegistry.open(folder, access: .readWrite, key: credentialHasher.key)
+      let isFirst = current.withLock { current in
+        let isFirst = current === old
+        if isFirst { current = new }
+        return isFirst
+      }
+      EnvironmentRegistry.close(isFirst ? old : new)
+      if isFirst, configuration.expireBy == .access {
+        try new.write { (transaction) throws(CacheError) in try transaction.keepAccessOrder() }
+      }
+    } else {
+      try BlobFolder(old.folder).prepare()
+    }
+    recreated.withLock { $0 = true }
+  }
+
+  /// Whether the cache was deleted and made anew since the last call.
+  package func takeRecreation() -> Bool {
+    recreated.withLock { recreated in
+      defer { recreated = false }
+      return recreated
+    }
   }
 
   func checkWritable() throws(CacheError) {

@@ -191,7 +191,7 @@ import Testing
     expectRejection(asCut: true)
   }
 
-  @Test func `after the folder is deleted, reads miss and writes fail with an error`() throws {
+  @Test func `after the folder is deleted, reads miss and writes make it anew`() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -203,15 +203,77 @@ import Testing
       #expect(try cache.body(name, as: head) == nil)
     }
     #expect(try cache.totals().entries == 0)
-    let deleted = CacheError.deleted(path: directory.file("default"))
-    #expect(throws: deleted) { try cache.put("new", body(10)) }
-    #expect(throws: deleted) { try cache.put("new", body(400_000)) }
-    #expect(throws: deleted) { _ = try cache.makeBlobWriter() }
-    #expect(files(below: directory.path) == [], "nothing is recreated")
-
+    #expect(files(below: directory.path) == [], "reading creates nothing")
+    #expect(!cache.takeRecreation())
+    let key = cache.credentialHasher
+    for (name, size) in [("new", 10), ("large", 400_000)] {
+      try cache.put(name, body(size))
+      #expect(try cache.cachedBody(name) == .bytes(body(size)))
+    }
+    #expect(cache.takeRecreation() && !cache.takeRecreation())
+    #expect(try cache.counted() == (2, 400_010))
     let reopened = try makeCache(directory)
-    try reopened.put("new", body(10))
-    #expect(try reopened.present(["small", "new"]) == ["new"])
+    #expect(try reopened.present(["small", "new", "large"]) == ["new", "large"])
+    #expect(reopened.credentialHasher.hasSameKey(as: key), "identities with credentials stay the same")
+  }
+
+  @Test(arguments: ["all", "index.mdb", "index.mdb index.mdb-lock", "blobs", "blobs/tmp"])
+  func `parts deleted under a running process are made anew, with what had arrived`(parts: String) throws {
+    let cache = try makeCache(directory)
+    let other = try makeCache(directory)
+    try cache.put("old", body(400_000))
+    // A body that arrived before, and one that arrives meanwhile.
+    let staged = try cache.stage(body(500_000))
+    let writer = try cache.makeBlobWriter()
+    try body(300_000).withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
+    for part in parts == "all" ? ["."] : parts.split(separator: " ") {
+      #expect(try run("/bin/rm", "-rf", directory.file(part == "." ? "default" : "default/\(part)")) == 0)
+    }
+    try body(300_000).withRawBytes { (bytes) throws(CacheError) in try writer.append(bytes) }
+    let late = try writer.finish()
+    try cache.write { (writer) throws(CacheError) in
+      try writer.put("staged", [], staged: staged)
+      try writer.put("late", [], staged: late)
+    }
+    try cache.put("large", body(700_000))
+    #expect(try cache.cachedBody("staged") == .bytes(body(500_000)))
+    #expect(try cache.cachedBody("late") == .bytes(body(300_000) + body(300_000)))
+    #expect(try cache.cachedBody("large") == .bytes(body(700_000)))
+    // The other user of the process finds them once it writes.
+    try other.put("small", body(10))
+    #expect(try other.present(["staged", "late", "large", "small"]).count == 4)
+    #expect(try cache.present(["small"]) == ["small"])
+    let verified = try cache.verify()
+    #expect(verified.damaged == (parts == "blobs" ? 1 : 0))
+    let totals = try cache.totals()
+    #expect(try cache.counted() == (totals.entries, totals.bodyBytes))
+  }
+
+  @Test func `two processes make a deleted folder anew, and write to the same one`() async throws {
+    let cache = try makeCache(directory)
+    let writing = Task.detached {
+      var number = 0
+      while !Task.isCancelled {
+        // While the other process removes the folder, it can't be made anew.
+        do throws(CacheError) { try cache.put("mine \(number % 50)", body(1000)) } catch { continue }
+        number += 1
+      }
+    }
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let cache = try openCache(path)
+      for round in 0..<20 {
+        try cache.put("before \(round)", body(10))
+        #expect(try run("/bin/rm", "-rf", round % 2 == 0 ? "\(path)/default" : "\(path)/default/index.mdb") == 0)
+        for entry in 0..<20 { try cache.put("\(round) \(entry)", body(100)) }
+      }
+    }
+    writing.cancel()
+    await writing.value
+    try cache.put("last", body(10))
+    #expect(try cache.present((0..<20).map { "19 \($0)" } + ["last"]).count == 21)
+    let totals = try cache.totals()
+    #expect(try cache.counted() == (totals.entries, totals.bodyBytes))
+    #expect(try cache.verify().damaged == 0)
   }
 
   private func removeFolder(_ name: String) throws {

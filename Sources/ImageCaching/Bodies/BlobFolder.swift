@@ -26,8 +26,9 @@ struct BlobFolder {
     "\(folderName(head.blobFolder))/\(hexadecimal(key.high))\(hexadecimal(key.low))-\(hexadecimal(head.revision))"
   }
 
-  /// Creates the folder with that number durably.
+  /// Creates the folder with that number durably, and those above it if they were deleted.
   func makeFolder(_ number: UInt8) throws(CacheError) {
+    try prepare()
     if try folder.makeFolder(Self.folderName(number)) { try folder.synchronize(Self.name) }
   }
 
@@ -139,6 +140,14 @@ package final class StagedBlob: Sendable {
     guard let address, address != MAP_FAILED else { throw .cannotRead(path: file.folder.path, reason: errorSentence()) }
     defer { munmap(address, count) }
     return read(UnsafeRawBufferPointer(start: address, count: count))
+  }
+
+  /// This body, or a copy of it in `folder` if its file was deleted.
+  func current(in folder: CacheFolder) throws(CacheError) -> StagedBlob {
+    guard file.descriptor.status.map({ $0.st_nlink == 0 }) ?? true else { return self }
+    let writer = try BlobWriter(folder)
+    try withBytes { bytes in Result { () throws(CacheError) in try writer.append(bytes) } }.get()
+    return try writer.finish()
   }
 
   func synchronize() throws(CacheError) {

@@ -87,8 +87,7 @@ extension ImageCache {
       validators: validators,
       contentType: contentType
     )
-    try checkWritable()
-    let body = try NewBody(bytes, in: environment.folder)
+    let body = try recreating { (environment) throws(CacheError) in try NewBody(bytes, in: environment.folder) }
     try write { (writer) throws(CacheError) in try writer.store(fields, body: body) }
   }
 }

@@ -125,6 +125,13 @@ final class CacheFolder: Sendable {
     return bytes
   }
 
+  /// Calls `body` while no other process opens the folder for writing. It is a `flock` on the folder itself.
+  func whileOpening<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
+    guard uninterrupted({ flock(descriptor.number, LOCK_EX) }) == 0 else { throw writeError(errno) }
+    defer { flock(descriptor.number, LOCK_UN) }
+    return try body()
+  }
+
   var isDeleted: Bool { descriptor.status.map { $0.st_nlink == 0 } ?? true }
 
   func writeError(_ number: Int32) -> CacheError {
@@ -189,12 +196,12 @@ enum FolderMarks {
 
     """
 
-  /// Checks these files of a folder that will be written, and creates missing ones.
-  static func prepare(_ folder: CacheFolder) throws(CacheError) {
+  /// Checks these files of a folder that will be written, and creates missing ones, with `key` or else a random one.
+  static func prepare(_ folder: CacheFolder, key: [UInt8]? = nil) throws(CacheError) {
     try checkVersion(of: folder)
     try create(versionName, Array("\(supportedVersion)\n".utf8), mode: 0o644, in: folder)
     try create(tagName, Array(tag.utf8), mode: 0o644, in: folder)
-    try create(keyName, CredentialHasher.randomKey(), mode: 0o600, in: folder)
+    try create(keyName, key ?? CredentialHasher.randomKey(), mode: 0o600, in: folder)
   }
 
   /// Throws if the folder's index has another format; a folder with neither index nor version passes.

@@ -44,7 +44,7 @@ package struct CredentialHasher: Sendable {
   /// The bytes of the hash that are kept; its hexadecimal form is twice as long.
   private static let digestByteCount = 16
 
-  private let key: [UInt8]
+  let key: [UInt8]
 
   package init(key: [UInt8]) { self.key = key }
 

@@ -40,7 +40,7 @@ final class IndexEnvironment: @unchecked Sendable {
   deinit { close() }
 
   /// Whether the index was deleted or replaced while open: it has no name any more.
-  private var isDeleted: Bool {
+  var isDeleted: Bool {
     var status = stat()
     return fstat(index, &status) != 0 || status.st_nlink == 0
   }

@@ -131,15 +131,16 @@ enum EnvironmentRegistry {
   // Both opening and closing hold this lock, since two environments on the same file must never exist at once.
   private static let registered = Mutex<[FolderIdentity: (environment: IndexEnvironment, users: Int)]>([:])
 
-  /// The environment of a folder, opened if necessary; release it with ``close(_:)``.
-  static func open(_ folder: CacheFolder, access: ImageCache.Access) throws(CacheError) -> IndexEnvironment {
+  /// The environment of a folder, opened if necessary, or again if its index was deleted; release it with ``close(_:)``. A new folder
+  /// gets `key`, or else a random one.
+  static func open(_ folder: CacheFolder, access: ImageCache.Access, key: [UInt8]? = nil) throws(CacheError) -> IndexEnvironment {
     try registered.withLock { (list) throws(CacheError) -> IndexEnvironment in
       if access == .readWrite {
         try folder.checkWritable()
-        try FolderMarks.prepare(folder)
+        try FolderMarks.prepare(folder, key: key)
         try BlobFolder(folder).prepare()
       }
-      if let known = list[folder.id] {
+      if let known = list[folder.id], !known.environment.isDeleted {
         if access == .readWrite && known.environment.isReadOnly {
           throw .cannotWrite(path: folder.path, reason: "it is already open read-only in this process")
         }
@@ -152,10 +153,11 @@ enum EnvironmentRegistry {
     }
   }
 
-  /// Releases an environment; the last user closes it.
+  /// Releases an environment; the last user closes it. One whose index was deleted closes itself when its last reference is released.
   static func close(_ environment: IndexEnvironment) {
     registered.withLock { list in
-      guard var known = list.removeValue(forKey: environment.folder.id) else { return }
+      guard var known = list[environment.folder.id], known.environment === environment else { return }
+      list[environment.folder.id] = nil
       known.users -= 1
       if known.users > 0 { list[environment.folder.id] = known } else { environment.close() }
     }
@@ -166,7 +168,17 @@ enum EnvironmentRegistry {
     do throws(CacheError) {
       let useLock = try UseLock.take(folder, access: access)
       if access == .readWrite { try BlobFolder(folder).sweepTemporary() }
-      let environment = IndexEnvironment(try OpenedIndex(folder, access: access), folder: folder, useLock: useLock)
+      let opened =
+        if access == .readOnly {
+          try OpenedIndex(folder, access: access)
+        } else {
+          try folder.whileOpening { () throws(CacheError) in
+            // Processes that still have the deleted index open use its lock file, which must not count for the new one.
+            if !folder.contains(CacheFolder.indexName) { try folder.remove(CacheFolder.indexLockName) }
+            return try OpenedIndex(folder, access: access)
+          }
+        }
+      let environment = IndexEnvironment(opened, folder: folder, useLock: useLock)
       // Sync the folder even if another process created the files: commits are durable only if the files' names are.
       if access == .readWrite { try folder.synchronize(".") }
       return environment

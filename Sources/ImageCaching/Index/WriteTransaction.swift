@@ -117,6 +117,7 @@ final class WriteTransaction {
   private func move(_ blob: StagedBlob, to fields: inout EntryFields) throws(CacheError) {
     (fields.head.bodySize, fields.head.isBlob, fields.head.blobFolder) = (blob.size, true, blobFolder)
     if movedBlobs.isEmpty { try BlobFolder(folder).makeFolder(blobFolder) }
+    let blob = try blob.current(in: folder)
     try blob.file.move(to: BlobFolder.fileName(fields.key, fields.head))
     movedBlobs.append(blob)
   }

@@ -300,6 +300,9 @@ final class StoreLoop {
     if written !== context.cache { reusePages() }
     written = context.cache
     inbox.whileWriting { batch.commit(&room) }
+    if let cache = context.cache, cache.takeRecreation() {
+      context.recordWarning("the cache at \(cache.path), or a part of it, was deleted while in use; it has been made anew")
+    }
     let held = batch.held
     // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
     final = batch.results + final
@@ -388,6 +391,8 @@ extension LoadContext {
     do throws(CacheError) {
       try cache?.writeTouches()
     } catch {
+      // Those of a deleted cache don't matter.
+      if case .deleted = error { return }
       recordWarning("couldn't save times of access: \(sentence(error))")
     }
   }
