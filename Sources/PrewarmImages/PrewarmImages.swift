@@ -12,10 +12,6 @@ extension URL: ImageRequestConvertible {
   public var imageRequest: ImageRequest { ImageRequest(url: absoluteString) }
 }
 
-extension Timestamp {
-  public var date: Date { Date(timeIntervalSince1970: timeIntervalSince1970) }
-}
-
 extension Date {
   /// Creates a date from a time of the library.
   public init(_ time: Timestamp) { self.init(timeIntervalSince1970: time.timeIntervalSince1970) }

@@ -136,7 +136,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
     manager.blocking.shutDown()
     isShutDown.withLock { $0 = true }
   }
-  try await poll("the shutdown to begin") { manager.isClosed }
+  try await poll("the shutdown to begin") { manager.isShutDown }
   return isShutDown
 }
 

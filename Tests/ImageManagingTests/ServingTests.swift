@@ -143,7 +143,8 @@ import Testing
     clock.advance(by: .seconds(101))
     let prefetch = try album.prefetcher().prefetch(urls: [album.url("/x.jpg")])
     #expect(await prefetch.value.failed == 1)
-    let path = try #require(try await album.manager.bodyPath(for: album.request("/x.jpg")))
+    let record = try #require(try await album.manager.record(for: album.request("/x.jpg")))
+    let path = try #require(cache.bodyPath(of: record))
     try Data(image.dropLast()).write(to: URL(fileURLWithPath: path))
     await #expect(throws: ImageLoadError.self) { try await album.manager.data(for: album.url("/x.jpg")) }
     #expect(try cache.totals().entries == 0)
@@ -181,7 +182,7 @@ import Testing
       let large = SampleImages.jpeg(0, padding: 5 << 20)
       #expect(try await album.manager.data(for: album.url("/0.jpg")).bytes == large)
       let file = try await album.manager.file(for: album.url("/0.jpg"))
-      #expect(file.bytes == large && file.path == nil)
+      #expect(file.byteCount == large.count && file.path == nil)
 
       var strict = album.request("/50.jpg")
       strict.cachePolicy.requiresStoring = true

@@ -48,12 +48,6 @@ public struct Timestamp: Sendable, Comparable, Hashable {
     return .milliseconds(overflow ? (self < earlier ? .min : .max) : difference)
   }
 
-  /// The time of the system's clock.
-  public static var now: Timestamp { TimeSource.system.wall() }
-
-  /// Since 1970, as Foundation's `Date` takes it.
-  public var timeIntervalSince1970: Double { Double(milliseconds) / 1000 }
-
   public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }
 
