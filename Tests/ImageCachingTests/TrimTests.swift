@@ -159,6 +159,46 @@ import Testing
     #expect(try cache.present(["0/1", "3/1"]) == [])
   }
 
+  @Test func `others write between the steps of a trim, and one that ends early leaves a consistent cache`() throws {
+    let cache = try makeCache(directory, maxSize: 100_000, trimTo: 0.1, clock: clock)
+    try cache.write { (writer) throws(CacheError) in
+      for number in 0..<3000 { try writer.put("\(number)", body(100)) }
+    }
+    clock.advance(by: .seconds(1))
+    let steps = Watched<[Int]>([])
+    try cache.trim(protecting: nil, ageEnd: nil) { removed in
+      let number = steps.withLock { steps in
+        steps.append(removed.trimmed)
+        return steps.count
+      }
+      do { try cache.put("new \(number)", body(100)) } catch { Issue.record("\(error)") }
+      return steps.value.reduce(0, +) < 1000
+    }
+    let removed = steps.value.reduce(0, +)
+    #expect((1000..<2900).contains(removed) && steps.value.allSatisfy { $0 <= 1024 } && steps.value.filter { $0 > 0 }.count > 1)
+    let totals = try cache.totals()
+    #expect(totals.entries == 3000 - removed + steps.value.count)
+    #expect(try cache.counted() == (totals.entries, totals.bodyBytes))
+    try cache.trim()
+    #expect(try cache.totals().entries == 100)
+    #expect(try cache.isFresh("new 1"), "the newest stay")
+  }
+
+  @Test func `room is made by the oldest entries of other runs, and by old ones only without a limit`() throws {
+    let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 1 << 30, clock: clock)
+    try fill(cache, ["a", "b", "c"], size: 1000)
+    let start = clock.source.wall()
+    try fill(cache, ["d"], size: 1000)
+    #expect(try cache.makeRoom(1500, protecting: start, used: nil).trimmed == 2)
+    #expect(try cache.makeRoom(1 << 20, protecting: start, used: nil).trimmed == 1)
+    #expect(try cache.present(["a", "b", "c", "d"]) == ["d"])
+    let unlimited = try makeCache(directory, namespace: "other", maxAge: .seconds(100), clock: clock)
+    try fill(unlimited, ["a"], size: 1000)
+    #expect(try unlimited.makeRoom(1500, protecting: nil, used: nil) == TrimResult())
+    clock.advance(by: .seconds(100))
+    #expect(try unlimited.makeRoom(1500, protecting: nil, used: nil).expired == 1)
+  }
+
   @Test func `exceeding the limit by a fraction is detected without a trim`() throws {
     let cache = try makeCache(directory, maxSize: 1000, clock: clock)
     try cache.put("a", body(1000))

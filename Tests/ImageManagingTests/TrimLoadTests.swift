@@ -19,6 +19,36 @@ import Testing
     }
   }
 
+  /// Whether the calling thread is the one that trims.
+  private static var isUpkeep: Bool {
+    (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) == "upkeep\n"
+  }
+
+  @Test func `loads continue while a trim runs, and a shutdown waits for its current step only`() async throws {
+    let (folder, trim, door) = (TemporaryDirectory(), Trim(), Door())
+    let time = TimeSource {
+      // A trim reads the time at its start.
+      if Self.isUpkeep { door.pass() }
+      return TimeSource.system.wall()
+    }
+    let cache = try ImageCache(ImageCache.Configuration(directory: folder.path, maxSize: 1 << 20, time: time))
+    let album = try Album {
+      $0.cache = cache
+      $0.memory = nil
+      $0.observers = [trim.observer]
+    }
+    album.origin.setFallback { request in .jpeg(Int(request.path.filter(\.isNumber)) ?? 0, padding: 100_000) }
+    // The twelfth exceeds the limit by a tenth.
+    for number in 1...20 { _ = try await album.manager.data(for: album.url("/\(number).jpg")) }
+    try await door.waitForArrival()
+    for number in 1...20 { #expect(try await album.manager.data(for: album.url("/\(number).jpg")).source == .disk) }
+    #expect(trim.results.value.isEmpty)
+    door.open()
+    await album.manager.shutDown()
+    #expect(trim.results.value.count == 1)
+    #expect(try cache.totals().bodyBytes <= 1 << 20)
+  }
+
   private static func url(_ number: Int) -> String { "http://example.com/images/gallery/\(number)/photo-\(number).jpg" }
 
   /// The figures of a trim of many entries, from a real disk: `PREWARM_TRIM_ENTRIES=130000 PREWARM_TRIM_FOLDER=/var/tmp swift test
@@ -27,10 +57,11 @@ import Testing
   func `the times of hits while a trim runs are printed`() async throws {
     let environment = ProcessInfo.processInfo.environment
     let count = Int(environment["PREWARM_TRIM_ENTRIES"] ?? "") ?? 130_000
+    let size = Int(environment["PREWARM_TRIM_BYTES"] ?? "") ?? 2000
     let place = environment["PREWARM_TRIM_FOLDER"] ?? NSTemporaryDirectory()
     let folder = "\(place)/prewarm-trim-\(getpid())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let image = SampleImages.jpeg(1, padding: max(0, 1900 - SampleImages.jpeg(1).count))
+    let image = SampleImages.jpeg(1, padding: max(0, size - SampleImages.jpeg(1).count))
     var total = 0
     do {
       let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxAge: nil))
@@ -51,6 +82,7 @@ import Testing
         usleep(1000)
       }
       total = try cache.totals().bodyBytes
+      print("\(count) images of \(image.count) bytes: \(total) bytes of bodies, \(try cache.diskBytes()) on disk")
     }
     let trim = Trim()
     let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxAge: nil, maxSize: total * 4 / 5))

@@ -11,6 +11,7 @@ func openCache(folder: String) throws -> ImageCache {
       maxSize: 2 << 30,
       expireBy: .access,
       freshness: .http,
+      staleIfError: .seconds(86_400),
       blacklistTTL: .seconds(3600)
     )
   )
