@@ -259,7 +259,7 @@ extension ImageCache {
 // Records.
 extension ImageCache {
   /// The next entries, at most `limit`: those after `record`, or the first ones.
-  public func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
+  package func entries(after record: EntryRecord? = nil, limit: Int) throws(CacheError) -> [EntryRecord] {
     let now = configuration.time.wall()
     return try list(\.entries, after: record?.key, limit: limit) { key, bytes in
       StoredEntry(bytes).map { EntryRecord(EntryFields($0, key: key), expiry: expiry, now: now) }
@@ -301,7 +301,7 @@ extension ImageCache {
   /// Transformed images by the identity of their original; identities without any are omitted.
   ///
   /// Records are found by their whole identity, so this scans all of them.
-  public func transformedEntries(of identities: Set<[UInt8]>) throws(CacheError) -> [[UInt8]: [EntryRecord]] {
+  package func transformedEntries(of identities: Set<[UInt8]>) throws(CacheError) -> [[UInt8]: [EntryRecord]] {
     var found: [[UInt8]: [EntryRecord]] = [:]
     try forEachEntry { record throws(CacheError) in
       guard let original = record.originalIdentity.map(Array.init), identities.contains(original) else { return }
@@ -311,7 +311,7 @@ extension ImageCache {
   }
 
   /// The next blacklist entries, including expired ones, at most `limit`: those after `record`, or the first ones.
-  public func blacklist(after record: BlacklistRecord? = nil, limit: Int) throws(CacheError) -> [BlacklistRecord] {
+  package func blacklist(after record: BlacklistRecord? = nil, limit: Int) throws(CacheError) -> [BlacklistRecord] {
     try list(\.blacklist, after: record?.key, limit: limit) { key, bytes in
       StoredBlacklistEntry(bytes).map { BlacklistRecord($0, key: key) }
     }
@@ -332,7 +332,7 @@ extension ImageCache {
 
   /// Removes everything from the blacklist; returns the number of entries.
   @discardableResult
-  public func clearBlacklist() throws(CacheError) -> Int {
+  package func clearBlacklist() throws(CacheError) -> Int {
     try write { (writer) throws(CacheError) in try writer.transaction.clearBlacklist() }
   }
 

@@ -40,7 +40,7 @@ import Testing
   @Test func `an export works as a read-only cache`() async throws {
     _ = try await loadImage(site.manager, url: site.image(1))
     let folder = site.folder.file("bundle")
-    #expect(try exportAll(site.cache, to: folder).exported == 1)
+    #expect(try await exportAll(site.cache, to: folder).exported == 1)
     let other = try ImageCache(ImageCache.Configuration(directory: site.folder.file("other")))
     let manager = try lookElsewhere(cache: other, bundled: folder)
     #expect(try await manager.response(for: ImageRequest(url: site.image(1))).source == .disk)
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `the blacklist is listed and cleared`() async throws {
     for path in ["/a.jpg", "/b.jpg"] { _ = await tellWhy(site.manager, url: site.origin.url(path)) }
-    #expect(try readBlacklist(site.cache) == 2)
+    #expect(try await readBlacklist(site.cache) == 2)
     #expect(try site.cache.totals().blacklistEntries == 0)
   }
 

@@ -209,7 +209,10 @@ import Testing
         #expect(response.result.outcome == .downloaded && response.result.storeFailure == nil)
         clock.advance(by: .milliseconds(10))
       }
-      #expect(try !album.manager.isOnDisk(album.url("/1.jpg")) && album.manager.isOnDisk(album.url("/100.jpg")))
+      #expect(
+        try album.manager.blocking.isOnDisk(album.url("/1.jpg")) == false
+          && album.manager.blocking.isOnDisk(album.url("/100.jpg"))
+      )
       #expect(try cache.totals().entries > 5 && album.manager.statistics.trimmed > 50)
     }
   }

@@ -19,7 +19,7 @@ extension ImageCache {
   ///
   /// The body is verified. A damaged one counts as a miss, and its record is removed if the cache is writable, so that it is
   /// fetched again.
-  public func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
+  package func data(forIdentity identity: [UInt8]) throws(CacheError) -> CachedData? {
     let key = CacheKey(identity: identity)
     let found = try read { (reader) throws(CacheError) in
       try reader.transaction.entry(key, identity).map { entry in
@@ -40,7 +40,7 @@ extension ImageCache {
   }
 
   /// Whether an unexpired image of that identity is cached; its body isn't read.
-  public func contains(identity: [UInt8]) throws(CacheError) -> Bool {
+  package func contains(identity: [UInt8]) throws(CacheError) -> Bool {
     try identity.withRawBytes { (identity) throws(CacheError) in
       try read { (reader) throws(CacheError) in
         if case .fresh = try reader.lookUp(CacheKey(identity: identity), identity: identity) { true } else { false }
@@ -50,7 +50,7 @@ extension ImageCache {
 
   /// Removes the entry of an identity; returns whether there was one.
   @discardableResult
-  public func remove(identity: [UInt8]) throws(CacheError) -> Bool {
+  package func remove(identity: [UInt8]) throws(CacheError) -> Bool {
     try write { (writer) throws(CacheError) in try writer.remove(CacheKey(identity: identity), identity: identity) }
   }
 
@@ -60,7 +60,7 @@ extension ImageCache {
   /// `url` is the URL as first written, which exports use. Neither it nor the identity may contain credentials. `lifetime`
   /// overrides the cache's rule. Throws `diskFull` if there is no space, and `storingStopped` after any other failed write, also
   /// for all later ones.
-  public func storeData(
+  package func storeData(
     _ bytes: [UInt8],
     identity: [UInt8],
     url: [UInt8],
@@ -111,7 +111,7 @@ extension ImageCache {
   /// Reads every body, concurrently with other users of the cache, and compares it with its record. With `repair`, the default,
   /// it removes damaged images, so that they are fetched again, and large bodies without a record.
   @discardableResult
-  public func verify(repair: Bool = true) throws(CacheError) -> VerifyResult { try verify(repair: repair) { _, _ in } }
+  package func verify(repair: Bool = true) throws(CacheError) -> VerifyResult { try verify(repair: repair) { _, _ in } }
 
   /// The same, and calls `onDamage` for each damaged image.
   @discardableResult

@@ -13,7 +13,7 @@ extension ImageCache {
   /// - Throws: `cannotExport` if the folder isn't writable or is full, `linkInExport` if a link is in the way; earlier files are
   ///   kept.
   @discardableResult
-  public func export(to directory: String, layout: ExportLayout) throws(CacheError) -> ExportResult {
+  package func export(to directory: String, layout: ExportLayout) throws(CacheError) -> ExportResult {
     try export(to: directory, layout: layout) { _ in }
   }
 

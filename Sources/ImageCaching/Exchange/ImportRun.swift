@@ -10,7 +10,9 @@ extension ImageCache {
   ///
   /// It uses short transactions, concurrent with other users of both caches; if one fails, the ones before stay committed.
   @discardableResult
-  public func importEntries(from other: ImageCache) throws(CacheError) -> ImportResult { try importEntries(from: other) { _ in } }
+  package func importEntries(from other: ImageCache) throws(CacheError) -> ImportResult {
+    try importEntries(from: other) { _ in }
+  }
 
   @discardableResult
   package func importEntries(from other: ImageCache, onEntry: (ImportEvent) -> Void) throws(CacheError) -> ImportResult {

@@ -17,8 +17,9 @@ public struct BlacklistRecord: Sendable, Hashable {
   package let key: CacheKey
   package let head: BlacklistHead
   public let identity: [UInt8]
+  package let shownURL: [UInt8]
   /// The URL, with credentials masked.
-  public let shownURL: [UInt8]
+  public var url: String { String(decoding: shownURL, as: UTF8.self) }
 
   /// The kind of the last failure.
   public var kind: FailureKind { head.kind }

@@ -100,13 +100,14 @@ public struct EntryRecord: Sendable, Hashable {
   /// The whole identity.
   public var identity: [UInt8] { fields.identity }
   /// The URL as first written, with credentials masked.
-  public var shownURL: [UInt8] { fields.shownURL }
-  /// The response's ETag as sent; empty: none.
-  public var etag: [UInt8] { fields.etag }
-  /// The response's Last-Modified as sent; empty: none.
-  public var lastModified: [UInt8] { fields.lastModified }
-  /// The response's Content-Type as sent; empty: none.
-  public var contentType: [UInt8] { fields.contentType }
+  public var url: String { String(decoding: fields.shownURL, as: UTF8.self) }
+  package var shownURL: [UInt8] { fields.shownURL }
+  /// The `ETag` of the response as sent; nil: none.
+  public var etag: String? { Self.text(fields.etag) }
+  /// The `Last-Modified` of the response as sent; nil: none.
+  public var lastModified: String? { Self.text(fields.lastModified) }
+  /// The `Content-Type` of the response as sent; nil: none.
+  public var contentType: String? { Self.text(fields.contentType) }
   /// The request's values of the headers that the response depends on, as the caller stored them; empty: none.
   package var vary: [UInt8] { fields.vary }
   /// The format of the bytes; nil if it wasn't recognised.
@@ -118,6 +119,8 @@ public struct EntryRecord: Sendable, Hashable {
   public var checksum: Checksum { head.checksum }
   /// When it was stored, or last revalidated.
   public var storedAt: Timestamp { head.storedAt }
+
+  private static func text(_ bytes: [UInt8]) -> String? { bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self) }
 }
 
 extension EntryRecord {

@@ -288,17 +288,17 @@ public struct TrimResult: Sendable, Hashable {
 
 extension ImageCache {
   /// The totals, read from one record of the index without counting.
-  public func totals() throws(CacheError) -> CacheTotals { try environment.totals().shown }
+  package func totals() throws(CacheError) -> CacheTotals { try environment.totals().shown }
 
   /// The size on disk in bytes: the index with its free pages, and large bodies in whole blocks.
-  public func diskBytes() throws(CacheError) -> Int {
+  package func diskBytes() throws(CacheError) -> Int {
     environment.indexDiskBytes + Int(clamping: try environment.totals().blobDiskBytes)
   }
 
   /// When the first of the current images expires, in the past if it has already; nil if none will.
   ///
   /// It considers only `maxAge`, not entries' own lifetimes or the server's.
-  public func freshUntil() throws(CacheError) -> Timestamp? {
+  package func freshUntil() throws(CacheError) -> Timestamp? {
     guard let maxAge = configuration.maxAge else { return nil }
     return try environment.read { (transaction) throws(CacheError) in
       var oldest: Timestamp?
@@ -311,7 +311,7 @@ extension ImageCache {
   }
 
   /// Whether bodies exceed the configuration's `maxSize` by the fraction `slack`, such as 0.1; false if there is no limit.
-  public func exceedsMaxSize(bySlack slack: Double) throws(CacheError) -> Bool {
+  package func exceedsMaxSize(bySlack slack: Double) throws(CacheError) -> Bool {
     guard let maxSize = configuration.maxSize else { return false }
     return Double(try environment.totals().bodyBytes) > Double(maxSize) * (1 + slack)
   }
@@ -323,7 +323,7 @@ extension ImageCache {
   /// removes only entries older than `maxAge`, so that others can be revalidated. It uses many transactions of a few milliseconds, between
   /// which others can write; if one fails, or the process dies, the previous ones stay.
   @discardableResult
-  public func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
+  package func trim(protecting runStart: Timestamp? = nil) throws(CacheError) -> TrimResult {
     try trim(protecting: runStart, used: nil, ageEnd: nil)
   }
 
@@ -386,7 +386,7 @@ extension ImageCache {
 
   /// Removes large bodies that a crash left without a record, and returns their number.
   @discardableResult
-  public func sweepBlobs() throws(CacheError) -> Int {
+  package func sweepBlobs() throws(CacheError) -> Int {
     try checkWritable()
     try BlobFolder(environment.folder).sweepTemporary()
     return try sweepBlobs(folders: 0...255)
@@ -404,7 +404,7 @@ extension ImageCache {
   /// Removes all images, frees their space, and returns the previous totals; the blacklist is kept. Throws `inUse` if another
   /// process has the cache open.
   @discardableResult
-  public func clear() throws(CacheError) -> CacheTotals {
+  package func clear() throws(CacheError) -> CacheTotals {
     try alone { () throws(CacheError) in
       let before = try totals()
       do throws(CacheError) {
@@ -435,7 +435,7 @@ extension ImageCache {
   }
 
   /// Compacts the index to reclaim disk space. Throws `inUse` if another process has the cache open.
-  public func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.replaceIndex() } }
+  package func compact() throws(CacheError) { try alone { () throws(CacheError) in try environment.replaceIndex() } }
 
   private func alone<R>(_ body: () throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()

@@ -236,10 +236,10 @@ extension EntryRecord {
       "proof": head.proof.name,
       "status": head.status,
       "body_hash": hexadecimal(head.checksum.high) + hexadecimal(head.checksum.low),
-      "content_type": text(contentType),
+      "content_type": contentType,
       // A resized image has no ETag of the server.
-      "etag": isTransformed ? nil : text(etag),
-      "last_modified": text(lastModified),
+      "etag": isTransformed ? nil : etag,
+      "last_modified": lastModified,
     ])
   }
 

@@ -205,8 +205,8 @@ extension ExplainedWay.Stored {
     lines.append(fact("", "stored \(head.storedAt.shortText), \(freshness)"))
     lines.append(fact("", file.map { "in \($0)" } ?? "in the index"))
     let validators = [("ETag", record.etag), ("Last-Modified", record.lastModified), ("Content-Type", record.contentType)]
-    for (name, value) in validators where transform == nil && !value.isEmpty {
-      lines.append(fact("", "\(name): \(String(decoding: value, as: UTF8.self))"))
+    for (name, value) in validators where transform == nil {
+      if let value { lines.append(fact("", "\(name): \(value)")) }
     }
     if !vary.isEmpty { lines.append(fact("", "varies by \(vary.joined(separator: ", "))")) }
     return lines

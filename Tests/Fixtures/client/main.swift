@@ -18,13 +18,13 @@ let metrics = TestMetrics()
 let manager = try ImageManager(
   ImageManager.Configuration(
     cache: cache,
-    memory: ImageMemory(maxCost: 64 << 20),
+    memory: ImageMemory(),
     observers: [.logging(to: logger), .metrics(factory: metrics)]
   )
 )
 
 guard let first = URL(string: urls[2]) else { fatalError("\(urls[2]) is no URL") }
-let response = try await manager.response(for: ImageRequest(url: first))
+let response = try await manager.response(for: first)
 if let image = response.image, let source = response.source {
   print("\(image.pixels.size.width) x \(image.pixels.size.height) pixels, \(response.result.bytes) bytes from \(source)")
 }
@@ -33,7 +33,7 @@ let result = try await ImagePrefetcher(manager: manager).prefetch(urls: urls.dro
 print("prefetched: \(result.loaded) loaded, \(result.alreadyCached) there already, \(result.failed) failed")
 
 await manager.shutDown()
-let totals = try cache.totals()
+let totals = try await cache.asynchronous.totals()
 print("cached: \(totals.entries) images, \(totals.bodyBytes) bytes")
 
 // The guide's first example, in a cache folder of its own.

@@ -72,9 +72,9 @@ func lookElsewhere(cache: ImageCache, bundled: String) throws -> ImageManager {
 }
 
 /// Files for apps.
-func exportAll(_ cache: ImageCache, to folder: String) throws -> ExportResult {
+func exportAll(_ cache: ImageCache, to folder: String) async throws -> ExportResult {
   // guide
-  let result = try cache.export(to: folder, layout: .sdwebimage(withExtension: false))
+  let result = try await cache.asynchronous.export(to: folder, layout: .sdwebimage(withExtension: false))
   print("\(result.exported) images, \(result.bytes) bytes")
   // end
   return result
@@ -93,19 +93,19 @@ func maintain(_ cache: ImageCache) async throws -> CacheTotals {
 }
 
 /// The blacklist.
-func readBlacklist(_ cache: ImageCache) throws -> Int {
+func readBlacklist(_ cache: ImageCache) async throws -> Int {
   var count = 0
   // guide
   var last: BlacklistRecord?
   repeat {
-    let page = try cache.blacklist(after: last, limit: 1000)
+    let page = try await cache.asynchronous.blacklist(after: last, limit: 1000)
     for entry in page {
-      print(String(decoding: entry.shownURL, as: UTF8.self), entry.kind.name, entry.count)
+      print(entry.url, entry.kind.name, entry.count)
       count += 1
     }
     last = page.last
   } while last != nil
-  try cache.clearBlacklist()
+  try await cache.asynchronous.clearBlacklist()
   // end
   return count
 }
