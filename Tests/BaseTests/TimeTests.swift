@@ -44,7 +44,7 @@ struct TimeTests {
     let time = Timestamp(milliseconds: milliseconds)
     #expect("\(time)" == text && Timestamp(text) == time && Timestamp("yesterday") == nil)
     let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-    #expect(time.timeIntervalSince1970 == date.timeIntervalSince1970)
+    #expect(abs(time.timeIntervalSince1970 - date.timeIntervalSince1970) < 1e-6)
     #expect(Timestamp(timeIntervalSince1970: date.timeIntervalSince1970) == time)
   }
 

@@ -49,7 +49,9 @@ extension DownloadOptions {
     /// The value that was set for an option, such as `\.timeout` or `\.connection.proxy`; nil if it is the manager's. Headers are
     /// ``headers`` and ``removedHeaders``.
     public func value<Value>(of option: KeyPath<DownloadOptions, Value>) -> Value? {
-      changes[Option(path: option)]?.value as? Value
+      // Nil would be a value of an option that may be nil.
+      guard let change = changes[Option(path: option)] else { return nil }
+      return change.value as? Value
     }
 
     fileprivate mutating func set<Value: Hashable & Sendable>(

@@ -112,7 +112,7 @@ func askOtherwise(_ manager: ImageManager, url: String, token: String) async thr
   request.options.timeout = .seconds(20)
   request.options.retries = 5
   request.options.maxBytes = 8 << 20
-  request.options.connection.addresses = .publicOnly
+  request.options.connection.httpVersion = .http1
   request.options.credentials = nil
   let response = try await manager.response(for: request)
   // end
