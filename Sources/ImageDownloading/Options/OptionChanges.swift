@@ -76,7 +76,7 @@ extension DownloadOptions {
       }
     }
 
-    /// The changes of options that belong together; see ``Changes/connection``.
+    /// The changes of options that belong together; see ``DownloadOptions/Changes/connection``.
     @dynamicMemberLookup
     public struct Group<Options: Sendable>: Sendable {
       fileprivate var changes: Changes
