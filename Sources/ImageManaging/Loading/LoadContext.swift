@@ -277,8 +277,7 @@ final class ContextTable: Sendable {
     let layers: CacheLayerUse
     let retriesFailed: Bool
     let servesExpired: Bool
-    let servesStaleOnError: Bool
-    let requiresStoring: Bool
+    let faults: FaultRules
     let verifiesHits: Bool
     let decodingPolicy: ImageRequest.Decoding.Policy
     let delivery: LoadDelivery
@@ -385,8 +384,8 @@ final class ContextTable: Sendable {
       }
     // The bytes are those that the disk has, whether they came from there or not.
     if options.encoding != nil, cache != nil, options.delivery.contains(.data) { options.delivery.insert(.transformedData) }
-    options.requiresStoring = policy.requiresStoring || options.delivery.isEmpty
-    options.servesStaleOnError = policy.servesStaleOnError && mode == .use
+    options.faults.requiresStoring = policy.requiresStoring || options.delivery.isEmpty
+    options.faults.servesStale = policy.servesStaleOnError && mode == .use
     return options
   }
 }
@@ -400,7 +399,7 @@ extension ContextTable.Key {
     (retriesFailed, servesExpired, verifiesHits) = (
       request.cachePolicy.retriesFailed, options.servesExpired, options.verifiesHits
     )
-    (servesStaleOnError, requiresStoring) = (options.servesStaleOnError, options.requiresStoring)
+    faults = options.faults
     (decodingPolicy, decoding, delivery) = (request.decoding.policy, options.decoding, options.delivery)
     (showsPartialImages, transformer, encoding) = (options.showsPartialImages, options.transformer?.key, options.encoding)
     self.options = request.options

@@ -16,10 +16,7 @@ package struct LoadOptions: Sendable {
   package var keyRule = KeyRule.url
   package var verifiesHits = false
   package var servesExpired = false
-  /// Whether an image that can't be stored is a failure, as for a run, which loads it for that; otherwise it is delivered.
-  package var requiresStoring = true
-  /// Whether an expired image is served if its server is down, as far as the cache's rules allow it. A run reports the failure.
-  package var servesStaleOnError = false
+  package var faults = FaultRules()
   /// The run that the loads belong to, which begins with the context, the reference of ages; none by default.
   package var run: Run?
   /// The parts of completions; none by default.
@@ -58,6 +55,14 @@ extension LoadOptions {
 
     package init(earlierAttempt: Timestamp? = nil) { self.earlierAttempt = earlierAttempt }
   }
+}
+
+/// What a load delivers although something fails; by default nothing, as for a run, whose verdict must tell.
+package struct FaultRules: Sendable, Hashable {
+  /// Whether an image that can't be stored is a failure; otherwise it is delivered.
+  var requiresStoring = true
+  /// Whether an expired image is served if its server is down, as far as the cache's rules allow it.
+  var servesStale = false
 }
 
 /// Words errors for the users of a program, which may name settings differently than the library.

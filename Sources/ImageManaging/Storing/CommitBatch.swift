@@ -232,7 +232,7 @@ extension Committed {
     case .store, .keepTransformed,
       _ where transformed != nil:
       let failure = ImageFailure(.cacheWrite, message: sentence)
-      guard flight.context.options.requiresStoring else {
+      guard flight.context.options.faults.requiresStoring else {
         if result.outcome == .downloaded { result.outcome = .checked }
         (result.details.storeFailure, head, result.freshUntil) = (failure, nil, nil)
         flight.context.recordWarning("images are served without being stored: \(sentence)")

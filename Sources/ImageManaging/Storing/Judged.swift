@@ -160,7 +160,7 @@ struct BodyStream {
     digest = flight.entry.needsSHA256 ? SHA256Stream() : nil
     verifier = BodyVerifier(coders: context.options.coders ?? coders, rules: context.verification)
     cache = context.needsWholeBody ? nil : context.writeCache
-    requiresStoring = context.options.requiresStoring
+    requiresStoring = context.options.faults.requiresStoring
     memoryBytes =
       context.needsWholeBody ? .max : cache == nil ? Self.maximumPrefixBytes : ImageCache.maximumInlineBytes
   }

@@ -51,7 +51,7 @@ extension StoreLoop {
   /// whether it does.
   func serveStale(_ number: UInt64, _ flight: Flight, _ failure: ImageFailure, _ summary: TransferSummary) -> Bool {
     let context = flight.context
-    guard context.options.servesStaleOnError, failure.meansServerIsDown, let revalidation = flight.revalidation,
+    guard context.options.faults.servesStale, failure.meansServerIsDown, let revalidation = flight.revalidation,
       let cache = context.cache, cache.expiry.isUsableOnError(revalidation.head, at: context.now)
     else { return false }
     if needsBody(flight, of: revalidation.head) {
