@@ -138,6 +138,7 @@ private struct ImportRun: ~Copyable {
   private let cache: ImageCache
   private var items: [(fields: EntryFields, body: NewBody)] = []
   private var byteCount = 0
+  private var pace = WritePace(maximum: entryLimit)
   private(set) var result = ImportResult()
 
   init(into cache: ImageCache) { self.cache = cache }
@@ -149,15 +150,22 @@ private struct ImportRun: ~Copyable {
   mutating func take(_ fields: EntryFields, _ bytes: [UInt8], _ onEntry: (ImportEvent) -> Void) throws(CacheError) {
     items.append((fields, try NewBody(bytes, in: cache.environment.folder)))
     byteCount += bytes.count
-    if items.count >= Self.entryLimit || byteCount >= Self.byteLimit { try commit(onEntry) }
+    if items.count >= pace.rowCount || byteCount >= Self.byteLimit { try commit(onEntry) }
   }
 
-  /// Stores all images in one transaction, except those of which another process has stored a newer one.
+  /// Stores the images in one short transaction, except those of which another process has stored a newer one.
   mutating func commit(_ onEntry: (ImportEvent) -> Void) throws(CacheError) {
     if items.isEmpty { return }
-    let items = items
+    let (cache, items) = (cache, items)
     (self.items, byteCount) = ([], 0)
-    let events = try cache.environment.write { (transaction) throws(CacheError) in
+    let events = try pace.step { (_) throws(CacheError) in try Self.write(items, to: cache) }
+    for event in events { emit(event, onEntry) }
+  }
+
+  private static func write(_ items: [(fields: EntryFields, body: NewBody)], to cache: ImageCache) throws(CacheError)
+    -> [ImportEvent]
+  {
+    try cache.environment.write { (transaction) throws(CacheError) in
       var events: [ImportEvent] = []
       for (fields, body) in items {
         let (key, head) = (fields.key, fields.head)
@@ -173,7 +181,6 @@ private struct ImportRun: ~Copyable {
       }
       return events
     }
-    for event in events { emit(event, onEntry) }
   }
 
   private mutating func emit(_ event: ImportEvent, _ onEntry: (ImportEvent) -> Void) {
