@@ -1,5 +1,5 @@
 import CLMDB
-public import Base
+package import Base
 import Synchronization
 
 /// Removes expired entries, then the oldest ones until the rest fits.
