@@ -125,7 +125,7 @@ public final class ImageCache: Sendable {
     }
     self.configuration = configuration
     current = Mutex(environment)
-    folderIdentity = environment.folder.id
+    firstFolder = environment.folder
     expiry = ExpiryRule(
       maxAge: configuration.maxAge,
       basis: configuration.expireBy,
@@ -139,8 +139,11 @@ public final class ImageCache: Sendable {
 
   public var path: String { environment.folder.path }
 
-  /// Identifies the folder, as it was opened first, regardless of the path.
-  package let folderIdentity: FolderIdentity
+  /// The folder as it was opened first: as long as it is open, no other folder gets its identity.
+  private let firstFolder: CacheFolder
+
+  /// Identifies the folder regardless of the path, even if it was deleted and made anew.
+  package var folderIdentity: FolderIdentity { firstFolder.id }
 
   // MARK: Transactions
 

@@ -147,6 +147,7 @@ import Testing
       album.origin.set(path, .body(body, type: "image/jpeg"))
       _ = try await album.source(path)
     }
+    album.manager.finishTrimming()
     #expect(events.take().contains("trimmed 0 1"))
     #expect(album.manager.statistics.trimmed == 1)
 

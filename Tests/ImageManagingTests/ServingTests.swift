@@ -33,7 +33,9 @@ import Testing
       $0.memory = nil
       $0.downloader.time = clock.source
       $0.observers = [
-        ImageManager.Observer { event in
+        // The folder lives as long as the manager.
+        ImageManager.Observer { [folder] event in
+          _ = folder
           if case .warning(let sentence) = event { warnings.withLock { $0.append(sentence) } }
         }
       ]
@@ -117,7 +119,7 @@ import Testing
 
   @Test func `an expired image doesn't wait for retries, and the server's return ends the use of it`() async throws {
     let clock = ManualClock()
-    let (album, _) = try Self.album(staleIfError: .seconds(600), clock: clock)
+    let (album, _) = try Self.album(staleIfError: .seconds(10_000), clock: clock)
     let image = SampleImages.jpeg(1)
     album.origin.set("/x.jpg", .sequence([.body(image, type: "image/jpeg"), .status(503), .body(image, type: "image/jpeg")]))
     _ = try await album.manager.data(for: album.url("/x.jpg"))
@@ -129,6 +131,8 @@ import Testing
     let stale = try await album.manager.data(for: request)
     #expect(stale.isStale && stale.bytes == image)
     #expect(album.asked.count == 2)
+    // The host's pause for the retry is over.
+    clock.advance(by: .seconds(2000))
     let fresh = try await album.manager.data(for: album.url("/x.jpg"))
     #expect(!fresh.isStale && fresh.source == .network)
     #expect(try await album.manager.data(for: album.url("/x.jpg")).source == .disk)

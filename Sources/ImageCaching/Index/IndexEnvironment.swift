@@ -128,9 +128,7 @@ final class IndexEnvironment: @unchecked Sendable {
   /// LMDB reports a short write, which means a full disk, as EIO. After any other failed write or sync, the state of the disk is
   /// unknown.
   private func commitError(_ code: Int32) -> CacheError {
-    if code == EIO, let free = FileSystemKind.freeByteCount(of: index), free < Self.fullDiskByteCount {
-      return .diskFull(path: folder.path)
-    }
+    if code == EIO, !hasRoom { return .diskFull(path: folder.path) }
     // Positive codes are the system's; LMDB's own, negative ones never mean a failed write.
     if code > 0 && !isDiskFull(code) { return .storingStopped(path: folder.path, reason: errorSentence(code)) }
     return indexError(code, path: folder.path)
@@ -138,6 +136,14 @@ final class IndexEnvironment: @unchecked Sendable {
 
   /// A disk with less free space than this counts as full: the last write of a batch may leave some.
   private static let fullDiskByteCount = 4 << 20
+
+  /// Whether the file system has space, and the process may extend the index (`RLIMIT_FSIZE`).
+  private var hasRoom: Bool {
+    if let free = FileSystemKind.freeByteCount(of: index), free < Self.fullDiskByteCount { return false }
+    var (limit, status) = (rlimit(), stat())
+    guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0, fstat(index, &status) == 0 else { return true }
+    return Int(clamping: limit.rlim_cur) - Int(status.st_size) >= Self.fullDiskByteCount
+  }
 
   /// Extends the file to the length that its meta page states. Pages that a transaction allocated and freed again may be missing
   /// at its end, which ``IndexFile`` couldn't distinguish from a truncated file. If this fails, the commit stays valid and the
