@@ -58,6 +58,7 @@ import Testing
     let environment = ProcessInfo.processInfo.environment
     let count = Int(environment["PREWARM_TRIM_ENTRIES"] ?? "") ?? 130_000
     let size = Int(environment["PREWARM_TRIM_BYTES"] ?? "") ?? 2000
+    let misses = Int(environment["PREWARM_TRIM_MISSES"] ?? "") ?? .max
     let place = environment["PREWARM_TRIM_FOLDER"] ?? NSTemporaryDirectory()
     let folder = "\(place)/prewarm-trim-\(getpid())"
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -109,7 +110,7 @@ import Testing
       // Misses: their commits compete with the trim.
       group.addTask {
         var number = 0
-        while trim.results.value.isEmpty {
+        while trim.results.value.isEmpty, number < misses {
           _ = try await manager.data(for: origin.url("/\(number).jpg"))
           number += 1
         }
