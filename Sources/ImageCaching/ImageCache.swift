@@ -198,6 +198,10 @@ public final class ImageCache: Sendable {
   private func recreate(_ old: IndexEnvironment) throws(CacheError) {
     if old.isDeleted {
       let folder = try CacheFolder(directory: configuration.directory, namespace: configuration.namespace, access: .readWrite)
+      try folder.whileOpening { () throws(CacheError) in
+        // A deletion that raced with another process's new files has left an index alone.
+        if !folder.contains(FolderMarks.versionName) { try folder.remove(CacheFolder.indexName) }
+      }
       let new = try EnvironmentRegistry.open(folder, access: .readWrite, key: credentialHasher.key)
       let isFirst = current.withLock { current in
         let isFirst = current === old
