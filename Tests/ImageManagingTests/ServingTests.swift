@@ -104,13 +104,11 @@ import Testing
       let response = try await album.manager.response(for: request)
       #expect(response.isStale && response.source == .disk && response.image != nil)
       #expect(response.result.outcome == .hitDisk && response.result.staleReason != nil && response.result.failure == nil)
-      let file = try await album.manager.data(for: request)
-      #expect(file.isStale && file.bytes == image)
-      #expect(album.manager.statistics.stale == 2 && album.manager.statistics.failed == 0)
+      #expect(album.manager.statistics.stale == 1 && album.manager.statistics.failed == 0)
       let asked = album.asked.count
       // A hit that can't be revalidated starts no further request in the background.
       await album.manager.shutDown()
-      #expect(album.asked.count == asked && asked == 3)
+      #expect(album.asked.count == asked && asked == 2)
     } else {
       await #expect(throws: ImageLoadError.self) { try await album.manager.response(for: request) }
       #expect(album.manager.statistics.stale == 0)
@@ -142,7 +140,7 @@ import Testing
     let (clock, folder) = (ManualClock(), TemporaryDirectory())
     let (album, cache) = try Self.album(staleIfError: .seconds(600), folder: folder, clock: clock)
     let image = SampleImages.jpeg(1, padding: 300_000)
-    album.origin.set("/x.jpg", .sequence([.body(image, type: "image/jpeg"), .status(503)]))
+    album.origin.set("/x.jpg", .sequence([.body(image, type: "image/jpeg"), .status(502)]))
     _ = try await album.manager.data(for: album.url("/x.jpg"))
     clock.advance(by: .seconds(101))
     let prefetch = try album.prefetcher().prefetch(urls: [album.url("/x.jpg")])
