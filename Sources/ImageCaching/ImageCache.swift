@@ -96,6 +96,7 @@ public final class ImageCache: Sendable {
   /// Another one if the folder or the index was deleted, and made anew.
   private let current: Mutex<IndexEnvironment>
   var environment: IndexEnvironment { current.withLock { $0 } }
+  private let recreates: Bool
   private let recreated = Mutex(false)
   /// Access times that wait to be written in bulk. Keys are hashes, so a few records are each on a different page, and changing one
   /// means copying and writing its page. Among very many, sorted by key, several share a page.
@@ -106,7 +107,11 @@ public final class ImageCache: Sendable {
   /// Throws if the folder can't be opened or, with `.readWrite`, created and written; `missing` if it doesn't exist with
   /// `.readOnly`; or if the cache has another version, is damaged, is used exclusively by another process, or is on a network
   /// file system.
-  public init(_ configuration: Configuration) throws(CacheError) {
+  public convenience init(_ configuration: Configuration) throws(CacheError) { try self.init(configuration, recreates: true) }
+
+  /// Opens the cache; unless it `recreates` a folder that is deleted while it is in use, writes throw `deleted` then.
+  package init(_ configuration: Configuration, recreates: Bool) throws(CacheError) {
+    self.recreates = recreates
     let folder = try CacheFolder(
       directory: configuration.directory,
       namespace: configuration.namespace,
@@ -188,7 +193,7 @@ public final class ImageCache: Sendable {
     do throws(CacheError) {
       return try write(environment)
     } catch {
-      guard case .deleted = error else { throw error }
+      guard recreates, case .deleted = error else { throw error }
       try recreate(environment)
       return try write(self.environment)
     }

@@ -123,6 +123,8 @@ import Testing
     let manager = try ImageManager(ImageManager.Configuration(cache: cache))
     for _ in 0..<4 {
       _ = try await manager.image(for: origin.url("/a.jpg"))
+      let now = clock.source.wall()
+      try await poll("the access to be written") { try cache.entries(after: nil, limit: 1).first?.head.accessedAt == now }
       clock.advance(by: .seconds(36_000))
     }
     #expect(origin.requests.count == 1)

@@ -112,7 +112,8 @@ extension Job {
   package func openCache(access: ImageCache.Access) throws(CacheError) -> ImageCache {
     var configuration = cache.disk
     configuration.access = access
-    return try ImageCache(configuration)
+    // A run that went on in a new folder would report images that went with the old one.
+    return try ImageCache(configuration, recreates: false)
   }
 
   /// The cache that a run needs; nil if the job bypasses it, or a read-only run finds none.
