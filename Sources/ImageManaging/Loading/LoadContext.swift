@@ -16,6 +16,7 @@ package final class LoadContext: Sendable {
   /// The start of its run, the reference of ages; nil if the loads don't belong to a run.
   package var runStart: Timestamp? { options.run == nil ? nil : startedAt }
   let options: LoadOptions
+  let defaultHeaders: [HeaderField]
   /// How images are fetched, by ``/Base/Entry/variant``.
   private let downloads: [PreparedOptions]
   /// The same for images that are fetched whole whatever the method, since their bytes are needed.
@@ -58,14 +59,22 @@ package final class LoadContext: Sendable {
   /// The number of bytes after which a partial image is updated.
   private static let partialImageBytes = 16 << 10
 
-  /// Creates a context; a mode that writes to disk without a cache traps.
-  package init(cache: ImageCache?, download: DownloadOptions, options: LoadOptions = .standard, startedAt: Timestamp) {
+  /// Creates a context; a mode that writes to disk without a cache traps. `defaultHeaders` are those that the downloader sends with all
+  /// requests; none by default.
+  package init(
+    cache: ImageCache?,
+    download: DownloadOptions,
+    options: LoadOptions = .standard,
+    defaultHeaders: [HeaderField] = [],
+    startedAt: Timestamp
+  ) {
     let usesDisk = options.mode.writesDisk || options.mode.reads
     trap(
       unless: cache != nil || !options.mode.writesDisk || !options.layers.writes.contains(.disk),
       "a load that stores images on disk requires a cache"
     )
     self.cache = usesDisk ? cache : nil
+    self.defaultHeaders = defaultHeaders
     self.options = options
     readAhead = cache.flatMap { options.run != nil && options.mode.reads ? RunReadAhead($0) : nil }
     used = options.run != nil && options.mode.writesDisk && cache?.configuration.maxSize != nil ? UsedEntries() : nil
@@ -100,7 +109,7 @@ package final class LoadContext: Sendable {
     wholeDownloads =
       download.method == .get ? downloads : downloads.map { way in PreparedOptions(way.options.with { $0.method = .get }) }
     self.download = downloads[0]
-    let senders = ways.map { $1.senderLines(defaults: options.defaultHeaders).joined(separator: "\n") }
+    let senders = ways.map { $1.senderLines(defaults: defaultHeaders).joined(separator: "\n") }
     self.senders = senders
     audience = download.sharesAcrossCredentials ? .everyone : .sender(credentialHasher)
     usesURLsAsIdentities =
@@ -116,7 +125,7 @@ package final class LoadContext: Sendable {
   /// Who a request comes from, as a secret text; nil if it shows nobody.
   func sender(_ variant: UInt16, of url: UnsafeRawBufferPointer) -> String? {
     let (sender, way) = (senders[Int(variant)], download(variant))
-    let line = way.credential(for: url).flatMap { way.options.senderLine($0, defaults: options.defaultHeaders) }
+    let line = way.credential(for: url).flatMap { way.options.senderLine($0, defaults: defaultHeaders) }
     let lines = [sender, line ?? ""].filter { !$0.isEmpty }
     return lines.isEmpty ? nil : lines.joined(separator: "\n")
   }
@@ -320,7 +329,13 @@ final class ContextTable: Sendable {
     download.accept = download.accept ?? options.coders?.acceptedTypes
     let now = (cache?.configuration.time ?? configuration.downloader.time).wall()
     let new = Entry(
-      context: LoadContext(cache: cache, download: download, options: options, startedAt: now),
+      context: LoadContext(
+        cache: cache,
+        download: download,
+        options: options,
+        defaultHeaders: request.downloader?.headers ?? defaultHeaders,
+        startedAt: now
+      ),
       request: request
     )
     guard let key else { return new.context }
@@ -359,7 +374,6 @@ final class ContextTable: Sendable {
       transformer: isDecoded || deliversFile ? decoding.transformer ?? configuration.transformer : nil,
       coders: decoding.coders ?? configuration.coders,
       downloader: request.downloader,
-      defaultHeaders: request.downloader?.headers ?? defaultHeaders,
       hooks: configuration.hooks,
       reportsProgress: true,
       verification: decoding.verification ?? configuration.verification,

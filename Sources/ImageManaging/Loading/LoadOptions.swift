@@ -32,8 +32,6 @@ package struct LoadOptions: Sendable {
   /// by ``/Base/Entry/variant``.
   package var variants: [(RequestVariant, DownloadOptions)] = []
   package var downloader: ImageDownloader?
-  /// The headers that the downloader sends with all requests; none by default.
-  package var defaultHeaders: [HeaderField] = []
   package var hooks = LoadHooks()
   package var reportsProgress = false
   package var verification = VerificationRules()

@@ -329,7 +329,7 @@ struct BatchLookUp {
     if text == [UInt8(ascii: "*")] { return !context.followsHTTPFreshness }
     let url = UnsafeRawBufferPointer(rebasing: bytes[entries[index].requestRange])
     let hasher = cache?.credentialHasher ?? context.credentialHasher
-    let sent = SentHeaders(options: context.download(entries[index].variant), defaults: context.options.defaultHeaders)
+    let sent = SentHeaders(options: context.download(entries[index].variant), defaults: context.defaultHeaders)
     return varyVerdicts.matches(text, VaryRequest(sent, url: url, hasher: hasher))
   }
 

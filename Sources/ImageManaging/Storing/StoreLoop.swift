@@ -195,7 +195,7 @@ final class StoreLoop {
 
   private func vary(_ response: DownloadResponse, of flight: Flight) -> [UInt8] {
     guard let vary = response.vary else { return [] }
-    let sent = SentHeaders(options: flight.prepared, defaults: flight.context.options.defaultHeaders)
+    let sent = SentHeaders(options: flight.prepared, defaults: flight.context.defaultHeaders)
     return varyTexts.text(vary, of: flight, sent)
   }
 
