@@ -39,9 +39,9 @@ public final class ImageCache: Sendable {
     public var access: Access
     /// The maximum age of images, 7 days by default; nil: unlimited; zero: images expire immediately.
     public var maxAge: Duration?
-    /// The size of bodies in bytes above which ``ImageCache/trim(protecting:)`` removes images; nil, the default: no limit. The disk needs
+    /// The size of bodies in bytes above which ``ImageCache/Blocking/trim(protecting:)`` removes images; nil, the default: no limit. The disk needs
     /// more, by the index and partly used blocks: from 1 % for images of 1 MB to twice as much for 2 to 4 KiB, measured.
-    /// ``ImageCache/diskBytes()`` counts that.
+    /// ``ImageCache/Blocking/diskBytes()`` counts that.
     public var maxSize: Int?
     /// The fraction of ``maxSize`` that a trim keeps, one half by default.
     public var trimTo: Double

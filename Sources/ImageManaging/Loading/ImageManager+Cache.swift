@@ -56,7 +56,7 @@ extension ImageManager {
     try await query { blocking throws(CacheError) in try blocking.removeAll(from: layers) }
   }
 
-  /// Removes a URL from the blacklist (`removeFailedURL`); returns whether it was there. See ``/ImageCaching/ImageCache/clearBlacklist()``.
+  /// Removes a URL from the blacklist (`removeFailedURL`); returns whether it was there. See ``/ImageCaching/AsyncImageCache/clearBlacklist()``.
   @discardableResult
   public func removeFailedURL(_ url: String) async throws(CacheError) -> Bool {
     try await query { blocking throws(CacheError) in try blocking.removeFailedURL(url) }

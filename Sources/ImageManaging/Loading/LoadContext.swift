@@ -33,6 +33,7 @@ package final class LoadContext: Sendable {
   let audience: ImageAudience
   /// Who the requests come from, by ``/Base/Entry/variant``, besides the credentials of each URL; empty for nobody known.
   private let senders: [String]
+  private let mayShowSender: Bool
   /// The hasher of all contexts without a cache, since they may share a memory layer.
   private static let hasherWithoutCache = CredentialHasher.random()
   /// Loads whose contexts have the same object may share a request.
@@ -111,6 +112,7 @@ package final class LoadContext: Sendable {
     self.download = downloads[0]
     let senders = ways.map { $1.senderLines(defaults: defaultHeaders).joined(separator: "\n") }
     self.senders = senders
+    mayShowSender = ways.contains { $1.credentials != nil } || senders.contains { !$0.isEmpty }
     audience = download.sharesAcrossCredentials ? .everyone : .sender(credentialHasher)
     usesURLsAsIdentities =
       options.hooks.cacheKeyFilter == nil && options.keyRule == .url && !variantIdentities[0].isAny
@@ -124,6 +126,7 @@ package final class LoadContext: Sendable {
 
   /// Who a request comes from, as a secret text; nil if it shows nobody.
   func sender(_ variant: UInt16, of url: UnsafeRawBufferPointer) -> String? {
+    guard mayShowSender else { return nil }
     let (sender, way) = (senders[Int(variant)], download(variant))
     let line = way.credential(for: url).flatMap { way.options.senderLine($0, defaults: defaultHeaders) }
     let lines = [sender, line ?? ""].filter { !$0.isEmpty }
