@@ -42,8 +42,8 @@ public final class ImageCache: Sendable {
     /// The size of bodies in bytes above which ``ImageCache/Blocking/trim(protecting:)`` removes images; nil, the default: no limit. The disk needs
     /// more, by the index and partly used blocks: from 1 % for images of 1 MB to twice as much for 2 to 4 KiB, measured.
     /// ``ImageCache/Blocking/diskBytes()`` counts that.
-    public var maxSize: Int?
-    /// The fraction of ``maxSize`` that a trim keeps, one half by default.
+    public var maxBodyBytes: Int?
+    /// The fraction of ``maxBodyBytes`` that a trim keeps, one half by default.
     public var trimTo: Double
     /// Whether age counts from storing, the default, or from last use; a trim removes the oldest first.
     public var expireBy: ExpiryBasis
@@ -64,7 +64,7 @@ public final class ImageCache: Sendable {
       namespace: String = "default",
       access: Access = .readWrite,
       maxAge: Duration? = .seconds(7 * 86_400),
-      maxSize: Int? = nil,
+      maxBodyBytes: Int? = nil,
       trimTo: Double = 0.5,
       expireBy: ExpiryBasis = .modification,
       freshness: FreshnessRule = .age,
@@ -77,7 +77,7 @@ public final class ImageCache: Sendable {
       self.namespace = namespace
       self.access = access
       self.maxAge = maxAge
-      self.maxSize = maxSize
+      self.maxBodyBytes = maxBodyBytes
       self.trimTo = trimTo
       self.expireBy = expireBy
       self.freshness = freshness

@@ -96,7 +96,7 @@ import Testing
       try filled.put(name, body(1000))
       clock.advance(by: .seconds(3600))
     }
-    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try cache.touch("a")
     // From now on the first cache, which expires by modification, maintains the access order too.
     try filled.put("d", body(1000))

@@ -84,7 +84,7 @@ struct BlockedQueries {
 
   @Test func `every call has both forms with the same effect`() async throws {
     let clock = ManualClock()
-    let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 100, clock: clock)
+    let cache = try makeCache(directory, maxAge: .seconds(10), maxBodyBytes: 100, clock: clock)
     let asked = cache.asynchronous
     let b = Array("https://a/2.png".utf8)
     try cache.storeData(body(10), identity: a, url: a)

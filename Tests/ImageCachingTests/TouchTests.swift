@@ -9,8 +9,8 @@ import Testing
   let clock = ManualClock()
   let names = (0..<20_000).map { "https://h/\($0).jpg" }
 
-  private func filledCache(maxSize: Int? = nil) throws -> ImageCache {
-    let cache = try makeCache(directory, maxAge: .seconds(86_400), maxSize: maxSize, expireBy: .access, clock: clock)
+  private func filledCache(maxBodyBytes: Int? = nil) throws -> ImageCache {
+    let cache = try makeCache(directory, maxAge: .seconds(86_400), maxBodyBytes: maxBodyBytes, expireBy: .access, clock: clock)
     for start in stride(from: 0, to: names.count, by: 1000) {
       try cache.write { (writer) throws(CacheError) in
         for name in names[start..<start + 1000] { try writer.put(name, body(10)) }
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func `a trim counts pending access times`() throws {
-    let cache = try makeCache(directory, maxSize: 2000, expireBy: .access, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 2000, expireBy: .access, clock: clock)
     for name in ["asked", "idle", "third"] {
       try cache.put(name, body(1000))
       clock.advance(by: .seconds(1))

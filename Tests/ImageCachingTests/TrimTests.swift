@@ -18,7 +18,7 @@ import Testing
   /// Entries of one size, stored a second apart or later, and what a trim leaves of them.
   struct Case {
     var maxAge: Duration?
-    var maxSize: Int?
+    var maxBodyBytes: Int?
     var trimTo = 0.5
     let size: Int
     /// The seconds at which entries are stored: a, b, and so on.
@@ -30,14 +30,28 @@ import Testing
 
   @Test(
     arguments: [
-      ("the limit leaves half of it", Case(maxSize: 3_000_000, size: 1_000_000, stored: [0, 1, 2, 3], trimmed: 3, left: "d")),
-      ("at the limit nothing goes", Case(maxSize: 40_000, size: 10_000, stored: [0, 1, 2, 3], left: "abcd")),
-      ("the rest may equal the target", Case(maxSize: 40_000, size: 10_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")),
-      ("so it is with blobs", Case(maxSize: 1_600_000, size: 400_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")),
+      (
+        "the limit leaves half of it",
+        Case(maxBodyBytes: 3_000_000, size: 1_000_000, stored: [0, 1, 2, 3], trimmed: 3, left: "d")
+      ),
+      ("at the limit nothing goes", Case(maxBodyBytes: 40_000, size: 10_000, stored: [0, 1, 2, 3], left: "abcd")),
+      (
+        "the rest may equal the target",
+        Case(maxBodyBytes: 40_000, size: 10_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")
+      ),
+      ("so it is with blobs", Case(maxBodyBytes: 1_600_000, size: 400_000, stored: [0, 1, 2, 3, 4], trimmed: 3, left: "de")),
       ("without limits nothing goes", Case(size: 1_000_000, stored: [0, 1], left: "ab")),
       (
         "expired entries go first and may suffice",
-        Case(maxAge: .seconds(100), maxSize: 3000, trimTo: 1, size: 1000, stored: [0, 1, 100, 101, 102], expired: 2, left: "cde")
+        Case(
+          maxAge: .seconds(100),
+          maxBodyBytes: 3000,
+          trimTo: 1,
+          size: 1000,
+          stored: [0, 1, 100, 101, 102],
+          expired: 2,
+          left: "cde"
+        )
       ),
       (
         "without a size limit only expired entries go",
@@ -46,7 +60,7 @@ import Testing
     ]
   )
   func `a trim removes the oldest`(name: String, row: Case) throws {
-    let cache = try makeCache(directory, maxAge: row.maxAge, maxSize: row.maxSize, trimTo: row.trimTo, clock: clock)
+    let cache = try makeCache(directory, maxAge: row.maxAge, maxBodyBytes: row.maxBodyBytes, trimTo: row.trimTo, clock: clock)
     var now = 0
     for (entry, second) in zip("abcde", row.stored) {
       clock.advance(by: .seconds(second - now))
@@ -62,7 +76,7 @@ import Testing
   }
 
   @Test func `all expired entries are evicted first, by any lifetime`() throws {
-    let cache = try makeCache(directory, maxAge: nil, maxSize: 3000, trimTo: 0.5, freshness: .http, clock: clock)
+    let cache = try makeCache(directory, maxAge: nil, maxBodyBytes: 3000, trimTo: 0.5, freshness: .http, clock: clock)
     try fill(cache, ["old"], size: 1000)
     try cache.put("own", body(1000), lifetime: .seconds(10))
     try cache.put("server", body(1000), freshness: Freshness(lifetime: .seconds(10)))
@@ -101,7 +115,7 @@ import Testing
 
   @Test(arguments: [ExpiryBasis.modification, .access])
   func `this run's entries are evicted last and counted`(basis: ExpiryBasis) throws {
-    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: basis, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 2000, trimTo: 0.5, expireBy: basis, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(3600))
     let start = clock.source.wall()
@@ -114,7 +128,7 @@ import Testing
   }
 
   @Test func `entries that this run found in the cache are evicted last, too, and counted`() throws {
-    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 2000, trimTo: 0.5, clock: clock)
     try fill(cache, ["a", "b", "c", "d"], size: 1000)
     clock.advance(by: .seconds(3600))
     let used = UsedEntries()
@@ -125,7 +139,7 @@ import Testing
   }
 
   @Test func `after an outage expired entries are kept if there is room`() throws {
-    let cache = try makeCache(directory, maxAge: .seconds(10), maxSize: 2000, clock: clock)
+    let cache = try makeCache(directory, maxAge: .seconds(10), maxBodyBytes: 2000, clock: clock)
     try fill(cache, ["a", "b"], size: 1000)
     clock.advance(by: .seconds(11))
     let start = clock.source.wall()
@@ -136,7 +150,7 @@ import Testing
   }
 
   @Test func `trimming by access evicts the longest idle first`() throws {
-    let cache = try makeCache(directory, maxSize: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
     try fill(cache, ["a", "b", "c"], size: 1000)
     clock.advance(by: .seconds(3600))
     try cache.touch("a")
@@ -145,7 +159,7 @@ import Testing
   }
 
   @Test func `many entries are evicted in several transactions, and nothing is left behind`() throws {
-    let cache = try makeCache(directory, maxSize: 100_000, trimTo: 0.1, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 100_000, trimTo: 0.1, clock: clock)
     for batch in 0..<5 {
       try cache.write { (writer) throws(CacheError) in
         for number in 0..<600 { try writer.put("\(batch)/\(number)", body(100)) }
@@ -160,7 +174,7 @@ import Testing
   }
 
   @Test func `others write between the steps of a trim, and one that ends early leaves a consistent cache`() throws {
-    let cache = try makeCache(directory, maxSize: 10_000, trimTo: 1, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 10_000, trimTo: 1, clock: clock)
     try cache.write { (writer) throws(CacheError) in
       for number in 0..<3000 { try writer.put("\(number)", body(100)) }
     }
@@ -185,7 +199,7 @@ import Testing
   }
 
   @Test func `room is made by the oldest entries of other runs, and by old ones only without a limit`() throws {
-    let cache = try makeCache(directory, maxAge: .seconds(100), maxSize: 1 << 30, clock: clock)
+    let cache = try makeCache(directory, maxAge: .seconds(100), maxBodyBytes: 1 << 30, clock: clock)
     try fill(cache, ["a", "b", "c"], size: 1000)
     let start = clock.source.wall()
     try fill(cache, ["d"], size: 1000)
@@ -200,7 +214,7 @@ import Testing
   }
 
   @Test func `exceeding the limit by a fraction is detected without a trim`() throws {
-    let cache = try makeCache(directory, maxSize: 1000, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 1000, clock: clock)
     try cache.put("a", body(1000))
     #expect(try !cache.exceedsMaxSize(bySlack: 0))
     try cache.put("b", body(100))
@@ -212,7 +226,7 @@ import Testing
   }
 
   @Test func `totals equal the sum of the records after any mix of changes`() throws {
-    let cache = try makeCache(directory, maxSize: 3_000_000, clock: clock)
+    let cache = try makeCache(directory, maxBodyBytes: 3_000_000, clock: clock)
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<120 {
       let name = "\(Int.random(in: 0..<15, using: &generator))"

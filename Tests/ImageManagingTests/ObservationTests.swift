@@ -140,7 +140,7 @@ import Testing
 
   @Test func `removed images and damaged copies are reported`() async throws {
     let folder = TemporaryDirectory()
-    let cache = try ImageCache(.init(directory: folder.path, maxSize: 1 << 20, trimTo: 0.9))
+    let cache = try ImageCache(.init(directory: folder.path, maxBodyBytes: 1 << 20, trimTo: 0.9))
     let album = try album { $0.cache = cache }
     let body = SampleImages.jpeg(1) + [UInt8](repeating: 0, count: 700_000)
     for path in ["/1.jpg", "/2.jpg"] {

@@ -13,7 +13,7 @@ import Testing
   private static func album(
     freshness: FreshnessRule = .http,
     staleIfError: Duration? = nil,
-    maxSize: Int? = nil,
+    maxBodyBytes: Int? = nil,
     folder: TemporaryDirectory = TemporaryDirectory(),
     clock: ManualClock = ManualClock(),
     warnings: Watched<[String]> = Watched([])
@@ -22,7 +22,7 @@ import Testing
       ImageCache.Configuration(
         directory: folder.path,
         maxAge: .seconds(100),
-        maxSize: maxSize,
+        maxBodyBytes: maxBodyBytes,
         freshness: freshness,
         staleIfError: staleIfError,
         time: clock.source
@@ -201,7 +201,7 @@ import Testing
   @Test func `on a full disk the oldest images make room if the cache has a limit`() async throws {
     await #expect(processExitsWith: .success) {
       let clock = ManualClock()
-      let (album, cache) = try ServingTests.album(maxSize: 1 << 30, clock: clock)
+      let (album, cache) = try ServingTests.album(maxBodyBytes: 1 << 30, clock: clock)
       album.origin.setFallback { request in
         .jpeg(Int(request.path.drop { !$0.isNumber }.prefix { $0.isNumber }) ?? 0, padding: 100_000)
       }

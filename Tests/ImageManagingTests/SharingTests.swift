@@ -338,11 +338,11 @@ import Testing
   @Test func `two managers over one folder must have the same rules`() throws {
     let folder = TemporaryDirectory()
     let short = try ImageCache(ImageCache.Configuration(directory: folder.path, maxAge: .seconds(60)))
-    let long = try ImageCache(ImageCache.Configuration(directory: folder.path, maxSize: 1000))
+    let long = try ImageCache(ImageCache.Configuration(directory: folder.path, maxBodyBytes: 1000))
     let same = try ImageCache(ImageCache.Configuration(directory: folder.path, maxAge: .seconds(60)))
     let first = try ImageManager(ImageManager.Configuration(cache: short))
     let second = try ImageManager(ImageManager.Configuration(cache: same))
-    #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge", "maxSize"])) {
+    #expect(throws: ImageManagerError.conflictingCache(path: long.path, rules: ["maxAge", "maxBodyBytes"])) {
       try ImageManager(ImageManager.Configuration(cache: long))
     }
     first.blocking.shutDown()

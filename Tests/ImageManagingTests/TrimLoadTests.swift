@@ -31,7 +31,7 @@ import Testing
       if Self.isUpkeep { door.pass() }
       return TimeSource.system.wall()
     }
-    let cache = try ImageCache(ImageCache.Configuration(directory: folder.path, maxSize: 1 << 20, time: time))
+    let cache = try ImageCache(ImageCache.Configuration(directory: folder.path, maxBodyBytes: 1 << 20, time: time))
     let album = try Album {
       $0.cache = cache
       $0.memory = nil
@@ -86,7 +86,7 @@ import Testing
       print("\(count) images of \(image.count) bytes: \(total) bytes of bodies, \(try cache.diskBytes()) on disk")
     }
     let trim = Trim()
-    let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxAge: nil, maxSize: total * 4 / 5))
+    let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxAge: nil, maxBodyBytes: total * 4 / 5))
     let manager = try ImageManager(ImageManager.Configuration(cache: cache, observers: [trim.observer]))
     let origin = try Origin()
     origin.setFallback { _ in .body(SampleImages.jpeg(7), type: "image/jpeg") }

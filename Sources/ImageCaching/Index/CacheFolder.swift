@@ -246,7 +246,7 @@ enum FolderMarks {
 extension ImageCache {
   private static let sufficientName = "SUFFICIENT"
 
-  /// The `maxSize` that would have been enough for the images of the last run; nil if it evicted none of them. Throws if the file
+  /// The `maxBodyBytes` that would have been enough for the images of the last run; nil if it evicted none of them. Throws if the file
   /// that has it can't be read.
   package func sufficientSize() throws(CacheError) -> Int? {
     try environment.folder.contents(of: Self.sufficientName, O_NOFOLLOW).flatMap { Int(String(decoding: $0, as: UTF8.self)) }

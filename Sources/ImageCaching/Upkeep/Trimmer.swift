@@ -64,8 +64,8 @@ struct Trimmer {
     }
     let looksAtAll = try runStart == nil ? true : isOver()
     if looksAtAll { try walk(.expired) }
-    if let maxSize = configuration.maxSize, !isEnded, try isOver() {
-      let target = UInt64(max(0, Double(maxSize) * configuration.trimTo))
+    if let maxBodyBytes = configuration.maxBodyBytes, !isEnded, try isOver() {
+      let target = UInt64(max(0, Double(maxBodyBytes) * configuration.trimTo))
       if runStart != nil { try walk(.oldest(target: target, sparesRun: true)) }
       try walk(.oldest(target: target, sparesRun: false))
     }
@@ -86,7 +86,7 @@ struct Trimmer {
   mutating func makeRoom(_ byteCount: Int) throws(CacheError) {
     try walk(.tooOld)
     let missing = UInt64(max(0, byteCount - result.bytesRemoved))
-    guard missing > 0, configuration.maxSize != nil else { return }
+    guard missing > 0, configuration.maxBodyBytes != nil else { return }
     let bodyBytes = try environment.totals().bodyBytes
     try walk(.oldest(target: bodyBytes - min(bodyBytes, missing), sparesRun: true))
   }
@@ -100,8 +100,8 @@ struct Trimmer {
   }
 
   private func isOver() throws(CacheError) -> Bool {
-    guard let maxSize = configuration.maxSize else { return false }
-    return try environment.totals().bodyBytes > UInt64(max(0, maxSize))
+    guard let maxBodyBytes = configuration.maxBodyBytes else { return false }
+    return try environment.totals().bodyBytes > UInt64(max(0, maxBodyBytes))
   }
 
   /// Removes rows in steps, with fewer rows if there is no room: to remove rows, LMDB writes new pages before it frees old ones.
@@ -276,16 +276,16 @@ extension ImageCache {
     }
   }
 
-  /// Whether bodies exceed the configuration's `maxSize` by the fraction `slack`, such as 0.1; false if there is no limit.
+  /// Whether bodies exceed the configuration's `maxBodyBytes` by the fraction `slack`, such as 0.1; false if there is no limit.
   package func exceedsMaxSize(bySlack slack: Double) throws(CacheError) -> Bool {
-    guard let maxSize = configuration.maxSize else { return false }
-    return Double(try environment.totals().bodyBytes) > Double(maxSize) * (1 + slack)
+    guard let maxBodyBytes = configuration.maxBodyBytes else { return false }
+    return Double(try environment.totals().bodyBytes) > Double(maxBodyBytes) * (1 + slack)
   }
 
-  /// Removes everything that has expired, by any lifetime; then, if bodies exceed `maxSize`, the oldest until they take at most
-  /// `maxSize × trimTo`. Expired entries of the blacklist go, too.
+  /// Removes everything that has expired, by any lifetime; then, if bodies exceed `maxBodyBytes`, the oldest until they take at most
+  /// `maxBodyBytes × trimTo`. Expired entries of the blacklist go, too.
   ///
-  /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxSize`, it
+  /// With `runStart` it is the trim of a run: entries stored from then on are removed last. If bodies don't exceed `maxBodyBytes`, it
   /// removes only entries older than `maxAge`, so that others can be revalidated. It uses many transactions of a few milliseconds, between
   /// which others can write; if one fails, or the process dies, the previous ones stay.
   @discardableResult
@@ -331,7 +331,7 @@ extension ImageCache {
     return trimmer.result
   }
 
-  /// Makes room on a full disk: removes images that are too old and, if there is a ``Configuration/maxSize``, the oldest others, until at
+  /// Makes room on a full disk: removes images that are too old and, if there is a ``Configuration/maxBodyBytes``, the oldest others, until at
   /// least `byteCount` bytes of bodies are gone. Those that the run has stored or used stay.
   package func makeRoom(_ byteCount: Int, protecting runStart: Timestamp?, used: UsedEntries?) throws(CacheError) -> TrimResult {
     try checkWritable()

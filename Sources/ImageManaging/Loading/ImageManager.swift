@@ -247,7 +247,7 @@ final class CacheClaim: Sendable {
   /// The rules by which entries expire and are trimmed, with their names.
   private static func rules(of configuration: ImageCache.Configuration) -> [(name: String, value: AnyHashable?)] {
     [
-      ("maxAge", configuration.maxAge), ("maxSize", configuration.maxSize), ("trimTo", configuration.trimTo),
+      ("maxAge", configuration.maxAge), ("maxBodyBytes", configuration.maxBodyBytes), ("trimTo", configuration.trimTo),
       ("expireBy", configuration.expireBy), ("freshness", configuration.freshness), ("minFresh", configuration.minFresh),
       ("staleIfError", configuration.staleIfError), ("blacklistTTL", configuration.blacklistTTL),
     ]

@@ -78,7 +78,7 @@ package final class LoadContext: Sendable {
     self.defaultHeaders = defaultHeaders
     self.options = options
     readAhead = cache.flatMap { options.run != nil && options.mode.reads ? RunReadAhead($0) : nil }
-    used = options.run != nil && options.mode.writesDisk && cache?.configuration.maxSize != nil ? UsedEntries() : nil
+    used = options.run != nil && options.mode.writesDisk && cache?.configuration.maxBodyBytes != nil ? UsedEntries() : nil
     transform = TransformIdentity(options)
     placeholders = options.verification.placeholderURLs.map { PlaceholderJudge(threshold: $0) }
     self.startedAt = startedAt

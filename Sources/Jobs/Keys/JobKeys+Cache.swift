@@ -22,7 +22,7 @@ extension JobKeys {
     JobKey("cache.min-fresh", "request entries that expire within this time")
       .value(.duration(minimum: .zero), \.cache.disk.minFresh)
     JobKey("cache.max-size", "limit the size of bodies; the oldest entries are evicted")
-      .value(.orNone(.size(0...Int.max)), \.cache.disk.maxSize)
+      .value(.orNone(.size(0...Int.max)), \.cache.disk.maxBodyBytes)
     JobKey("cache.trim-to", "the part of max-size that is left after eviction")
       .value(.percentage, \.cache.disk.trimTo, .advanced)
     JobKey("cache.expire-by", "count ages from the last modification or the last access")

@@ -298,7 +298,7 @@ extension JobExecution {
       bodyBytes: UInt64(clamping: totals.bodyBytes),
       diskBytes: UInt64(clamping: try cache.diskBytes())
     )
-    summary.maximumBytes = job.cache.disk.maxSize.map { UInt64(clamping: $0) }
+    summary.maximumBytes = job.cache.disk.maxBodyBytes.map { UInt64(clamping: $0) }
     let trimmed = context.trimmed
     summary.trimmedEntries = UInt64(clamping: trimmed.trimmed)
     summary.expiredEntries = UInt64(clamping: trimmed.expired)

@@ -93,7 +93,7 @@ extension CacheCommand {
           "entries": totals.entries,
           "body_bytes": totals.bodyBytes,
           "disk_bytes": diskBytes,
-          "max_bytes": cache.configuration.maxSize,
+          "max_bytes": cache.configuration.maxBodyBytes,
           "sufficient_max_bytes": try cache.sufficientSize(),
           "fresh_until": freshness.until?.iso8601,
           "expired_entries": freshness.expired,
@@ -102,7 +102,7 @@ extension CacheCommand {
       }
 
       func text() throws -> String {
-        let limit = cache.configuration.maxSize.map { " of \(byteCount($0))" } ?? ""
+        let limit = cache.configuration.maxBodyBytes.map { " of \(byteCount($0))" } ?? ""
         var lines = [
           "cache      \(escapedForTerminal(cache.path))",
           "entries    \(grouped(totals.entries))",

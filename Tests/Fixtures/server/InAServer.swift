@@ -52,7 +52,7 @@ struct Server {
     let logger = Logger(label: "images")
     let manager = try ImageManager(
       ImageManager.Configuration(
-        cache: ImageCache(ImageCache.Configuration(directory: folder, maxSize: 2 << 30, freshness: .http)),
+        cache: ImageCache(ImageCache.Configuration(directory: folder, maxBodyBytes: 2 << 30, freshness: .http)),
         observers: [.logging(to: logger), .metrics()]
       )
     )

@@ -17,7 +17,7 @@ func gettingStarted(url: String) async throws -> DecodedImage {
 /// A cache, a manager and many images.
 func gettingStarted(folder: String, urls: [String]) async throws -> PrefetchProgress {
   // guide
-  let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxSize: 2 << 30))
+  let cache = try ImageCache(ImageCache.Configuration(directory: folder, maxBodyBytes: 2 << 30))
   let memory = ImageMemory(maxCost: 256 << 20)
   let manager = try ImageManager(ImageManager.Configuration(cache: cache, memory: memory))
 

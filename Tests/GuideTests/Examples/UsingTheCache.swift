@@ -8,7 +8,7 @@ func openCache(folder: String) throws -> ImageCache {
       directory: folder,
       namespace: "thumbnails",
       maxAge: .seconds(30 * 86_400),
-      maxSize: 2 << 30,
+      maxBodyBytes: 2 << 30,
       expireBy: .access,
       freshness: .http,
       staleIfError: .seconds(86_400),

@@ -175,7 +175,7 @@ import Testing
     #expect(job.cache.disk.namespace == "A.b_c-1")
     #expect(job.cache.mode == .only)
     #expect(job.cache.disk.maxAge == nil)
-    #expect(job.cache.disk.maxSize == 500_000_000)
+    #expect(job.cache.disk.maxBodyBytes == 500_000_000)
     #expect(job.cache.disk.trimTo == 0.125)
     #expect(job.cache.disk.expireBy == .access)
     #expect(job.cache.disk.freshness == .http)
