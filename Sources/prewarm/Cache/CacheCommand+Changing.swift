@@ -67,13 +67,13 @@ extension CacheCommand {
     var maxAge: JobOverride?
 
     @Option(key: "cache.max-size", "Limit the size of bodies, such as 2GiB (default: none)", "size")
-    var maxBodyBytes: JobOverride?
+    var maxSize: JobOverride?
 
     @Option(key: "cache.trim-to", "Trim to this part of the limit (default: 50%)", "part")
     var trimTo: JobOverride?
 
     func run() throws {
-      let cache = try options.open(.readWrite, [maxAge, maxBodyBytes, trimTo].compactMap(\.self)).cache
+      let cache = try options.open(.readWrite, [maxAge, maxSize, trimTo].compactMap(\.self)).cache
       let (removed, left) = (try cache.trim(), try cache.totals())
       try options.print(
         [
