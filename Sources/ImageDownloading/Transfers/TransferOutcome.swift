@@ -9,7 +9,7 @@ enum TransferOutcome {
   case refused(Refusal)
   /// A probe needs another request.
   case needsMore(BodyContinuation)
-  /// The body can't be resumed.
+  /// The body can't be resumed, or an old connection was lost.
   case startOver
   /// The result of a second request.
   case remoteCache(RemoteCacheResponse)
@@ -57,7 +57,9 @@ extension Transfer {
   private func outcomeOfMethod(_ code: CURLcode, at time: TimeSource) -> TransferOutcome {
     if code == CURLE_OK { decide() }
     if let early = earlyOutcome(at: time) { return early }
-    guard code == CURLE_OK || response.disposition == .discarded else { return .failure(failure(code)) }
+    guard code == CURLE_OK || response.disposition == .discarded else {
+      return lostOldConnection(code) ? .startOver : .failure(failure(code))
+    }
     if isRedirect {
       let setsCookie = responseHead?.headers.value(of: "Set-Cookie") != nil
       return .redirect(Array(fields.bytes(.location) ?? []), setsCookie: setsCookie)
@@ -82,6 +84,14 @@ extension Transfer {
     } catch {
       return .failure(error)
     }
+  }
+
+  /// Whether a connection that an earlier request had opened ended before any byte of the response. That says nothing of the server (RFC
+  /// 9112, section 9.3.1), so it is no attempt: libcurl repeats most of these requests by itself, but not all under load. Each uses an
+  /// old connection up, and a new one isn't repeated.
+  private func lostOldConnection(_ code: CURLcode) -> Bool {
+    [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) && request.phase == .connected && !request.isSecond
+      && response.headerBytes == 0 && body.count == 0 && number(CURLINFO_NUM_CONNECTS) == 0
   }
 
   /// The request, if the options ask for another than a plain GET.
