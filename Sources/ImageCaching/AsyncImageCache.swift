@@ -76,7 +76,7 @@ extension ImageCache {
     @discardableResult
     public func clear() throws(CacheError) -> CacheTotals { try cache.clear() }
 
-    /// Writes the index anew, without unused pages. Throws `inUse` if another process has the cache open.
+    /// Compacts the index to the pages in use. Throws `inUse` if another process has the cache open.
     public func compact() throws(CacheError) { try cache.compact() }
 
     /// Reads every body, concurrently with other users of the cache, and compares it with its record. With `repair`, the default,

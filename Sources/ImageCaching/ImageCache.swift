@@ -93,7 +93,7 @@ public final class ImageCache: Sendable {
   package let credentialHasher: CredentialHasher
   /// When entries expire by this cache's rules.
   package let expiry: ExpiryRule
-  /// Another one if the folder or the index was deleted, and made anew.
+  /// Replaced when a deleted folder or index is recreated.
   private let current: Mutex<IndexEnvironment>
   var environment: IndexEnvironment { current.withLock { $0 } }
   private let recreates: Bool
@@ -147,7 +147,7 @@ public final class ImageCache: Sendable {
   /// The folder as it was opened first: as long as it is open, no other folder gets its identity.
   private let firstFolder: CacheFolder
 
-  /// Identifies the folder regardless of the path, even if it was deleted and made anew.
+  /// Identifies the folder regardless of the path, even if it was deleted and recreated.
   package var folderIdentity: FolderIdentity { firstFolder.id }
 
   // MARK: Transactions
@@ -165,7 +165,7 @@ public final class ImageCache: Sendable {
   /// soon: until ``reusePages()``, the index may grow by the pages that they free.
   ///
   /// Throws `diskFull` if there is no space; the cache stays writable. Throws `storingStopped` after any other failed write, also
-  /// for all later ones. If the folder or its index was deleted, it is made anew, and `body` called once more.
+  /// for all later ones. If the folder or its index was deleted, it is recreated, and `body` called once more.
   package func write<R>(delaysReuse: Bool = false, _ body: (CacheWriter) throws(CacheError) -> R) throws(CacheError) -> R {
     try recreating { (environment) throws(CacheError) -> R in
       try environment.write(delaysReuse: delaysReuse) { (transaction) throws(CacheError) -> R in
@@ -185,7 +185,7 @@ public final class ImageCache: Sendable {
 
   // MARK: A deleted folder
 
-  /// Calls `write`. If the folder, its index or its folder of bodies was deleted meanwhile, as by an administrator, makes it anew and calls
+  /// Calls `write`. If the folder, its index or its folder of bodies was deleted meanwhile, as by an administrator, recreates it and calls
   /// `write` once more.
   func recreating<R>(_ write: (IndexEnvironment) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
@@ -199,7 +199,7 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// Opens the folder anew, unless another thread has done it. It keeps the key that hashes credentials.
+  /// Recreates and opens the folder, unless another thread has done so. It keeps the key that hashes credentials.
   private func recreate(_ old: IndexEnvironment) throws(CacheError) {
     if old.isDeleted {
       let folder = try CacheFolder(directory: configuration.directory, namespace: configuration.namespace, access: .readWrite)
@@ -223,7 +223,7 @@ public final class ImageCache: Sendable {
     recreated.withLock { $0 = true }
   }
 
-  /// Whether the cache was deleted and made anew since the last call.
+  /// Whether the cache was deleted and recreated since the last call.
   package func takeRecreation() -> Bool {
     recreated.withLock { recreated in
       defer { recreated = false }

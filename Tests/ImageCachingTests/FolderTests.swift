@@ -191,7 +191,7 @@ import Testing
     expectRejection(asCut: true)
   }
 
-  @Test func `after the folder is deleted, reads miss and writes make it anew`() throws {
+  @Test func `after the folder is deleted, reads miss and writes recreate it`() throws {
     let cache = try makeCache(directory)
     try cache.put("small", body(10))
     try cache.put("large", body(400_000))
@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: ["all", "index.mdb", "index.mdb index.mdb-lock", "blobs", "blobs/tmp"])
-  func `parts deleted under a running process are made anew, with what had arrived`(parts: String) throws {
+  func `parts deleted under a running process are recreated, with what had arrived`(parts: String) throws {
     let cache = try makeCache(directory)
     let other = try makeCache(directory)
     try cache.put("old", body(400_000))
@@ -249,12 +249,12 @@ import Testing
     #expect(try cache.counted() == (totals.entries, totals.bodyBytes))
   }
 
-  @Test func `two processes make a deleted folder anew, and write to the same one`() async throws {
+  @Test func `two processes recreate a deleted folder, and write to the same one`() async throws {
     let cache = try makeCache(directory)
     let writing = Task.detached {
       var number = 0
       while !Task.isCancelled {
-        // While the other process removes the folder, it can't be made anew.
+        // While the other process removes the folder, it can't be recreated.
         do throws(CacheError) { try cache.put("mine \(number % 50)", body(1000)) } catch { continue }
         number += 1
       }

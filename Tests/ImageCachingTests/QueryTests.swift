@@ -191,7 +191,7 @@ struct BlockedQueries {
     #expect(try cache.contains(identity: a) == (access == .readOnly))
   }
 
-  @Test func `after the folder is deleted, a query misses, and a store makes it anew`() async throws {
+  @Test func `after the folder is deleted, a query misses, and a store recreates it`() async throws {
     let cache = try makeCache(directory)
     try cache.storeData(body(10), identity: a, url: a)
     #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)

@@ -80,7 +80,6 @@ import Testing
             try writer.store(fields, body: .bytes(image))
           }
         }
-        usleep(1000)
       }
       total = try cache.totals().bodyBytes
       print("\(count) images of \(image.count) bytes: \(total) bytes of bodies, \(try cache.diskBytes()) on disk")

@@ -69,7 +69,7 @@ extension PreparedOptions {
 }
 
 extension DownloadOptions {
-  /// Who all requests with these options come from, whatever their URL, as lines of text; empty if they show nobody. It is secret.
+  /// The credentials that all requests with these options send, whatever their URL, as secret lines of text; empty if there are none.
   ///
   /// - Parameter defaults: the downloader's own headers, ``ImageDownloader/Configuration/headers``.
   package func senderLines(defaults: [HeaderField]) -> [String] {

@@ -7,13 +7,7 @@ extension ImageFacts {
   /// (RFC 9110, section 13.1.2). Nil, a request without the header, is false.
   public func isCurrent(ifNoneMatch field: String?) -> Bool {
     guard let field else { return false }
-    let tags = field.split(separator: ",").map {
-      $0.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed()
-    }
-    return tags.contains { tag in
-      let text = String(tag)
-      return text == "*" || text == etag || text == "W/" + etag
-    }
+    return field.split(separator: ",").contains { ["*", etag, "W/" + etag].contains(String($0.trimmingSpaces())) }
   }
 
   /// What a request with a `Range` gets (RFC 9110, section 14.2).

@@ -301,7 +301,7 @@ final class StoreLoop {
     written = context.cache
     inbox.whileWriting { batch.commit(&room) }
     if let cache = context.cache, cache.takeRecreation() {
-      context.recordWarning("the cache at \(cache.path), or a part of it, was deleted while in use; it has been made anew")
+      context.recordWarning("the cache at \(cache.path), or a part of it, was deleted while in use; it was recreated")
     }
     let held = batch.held
     // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
