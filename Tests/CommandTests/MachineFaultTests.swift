@@ -15,7 +15,7 @@ import Testing
     let mount = try TemporaryMount(byteCount: 1 << 20)
     origin.setFallback { .jpeg(number(of: $0) ?? 0, padding: 100_000) }
     let keys = "cache: {directory: \(mount.directory.path)}\nprefetch: {concurrency: 4}\nreport: [{text: '-'}]"
-    let job = JobFolder(urls: imageURLs(origin, 0..<200), keys: keys)
+    let job = JobFolder(urls: imageURLs(origin, 0..<1000), keys: keys)
     let sentence = "no space left for the cache at \(mount.directory.path)"
     for night in 0..<3 {
       let options = night == 0 ? [] : ["--fail-on", "baseline=last.jsonl", "--fail-on", "known=never"]
@@ -25,7 +25,8 @@ import Testing
       #expect(run.totals["failed"] == 0 && (run.totals["cancelled"] ?? 0) > 0)
       #expect(run.section("standings")["known"] as? Int == 0 && run.section("standings")["counting"] as? Int == 0)
       #expect(run.rows("cancelled").contains { $0.message?.hasPrefix(sentence) == true })
-      #expect(origin.requests.count < 100 * (night + 1))
+      // On a busy machine, up to 11 MiB of images (BackPressure) may have arrived before the first of them can't be written.
+      #expect(origin.requests.count < 300 * (night + 1))
       try job.keepRows()
     }
     #expect(try await job.prewarm("blacklist list --job job.yaml").output.isEmpty)
