@@ -218,14 +218,17 @@ import Testing
     #expect(try album.cache.totals().entries == 1)
   }
 
-  @Test func `an image for all credentials is revalidated for all, and leaves when the server forbids it`() async throws {
+  @Test(arguments: [false, true])
+  func `an image for all credentials is revalidated for all, and leaves when a 200 or a 304 forbids it`(by304: Bool) async throws
+  {
     let album = try Album(freshness: .http)
     let control = Watched("public, max-age=60")
     album.origin.set(
       "/c.jpg",
       .computed { request in
-        let headers: HeaderFields = ["Cache-Control": control.value, "ETag": "\"\(control.value)\""]
-        if request.headers["If-None-Match"] == "\"\(control.value)\"" { return .status(304, headers: headers) }
+        let tag = by304 ? #""a""# : "\"\(control.value)\""
+        let headers: HeaderFields = ["Cache-Control": control.value, "ETag": tag]
+        if request.headers["If-None-Match"] == tag { return .status(304, headers: headers) }
         return .body(SampleImages.jpeg(3), headers: headers)
       }
     )

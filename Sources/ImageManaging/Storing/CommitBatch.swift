@@ -152,10 +152,21 @@ struct CommitBatch {
     )
     if let verified { try writer.raiseProof(of: key, identity: identity, from: head, to: NewProof(verified)) }
     if flight.known != nil { committed.leftBlacklist = try writer.unblacklist(flight.own.key, identity: flight.own.identity) }
+    if identity == flight.shared?.identity, response.hasCacheControl, !response.isForAnySender {
+      try removeShared(flight, with: writer)
+    }
     committed.head = try writer.head(of: key, identity: identity)
     committed.isVoid = committed.head == nil
     committed.result.freshUntil = committed.head.flatMap { flight.context.cache?.expiry.end(of: $0) }
     try revalidateTransformed(committed, made: head, freshness: freshness, with: writer)
+  }
+
+  /// Removes an image that a 304 takes back from other senders (RFC 9111, sections 3.2 and 3.5): each of them loads its own.
+  private static func removeShared(_ flight: Flight, with writer: borrowing CacheWriter) throws(CacheError) {
+    let identity = flight.name.identity
+    for identity in [identity, flight.context.transform?.identity(of: identity)].compactMap(\.self) {
+      _ = try writer.remove(CacheKey(identity: identity), identity: identity)
+    }
   }
 
   /// Stores the original, if the context keeps it.
