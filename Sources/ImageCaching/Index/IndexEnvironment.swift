@@ -19,6 +19,8 @@ final class IndexEnvironment: @unchecked Sendable {
   let isReadOnly: Bool
   let useLock: UseLock?
   private let gate = ReadWriteLock()
+  /// Held shared by write transactions, and exclusively by a compaction, which copies what readers use meanwhile. Taken before `gate`.
+  private let writers = ReadWriteLock()
   private let idleReaders = Mutex<[ReadHandle]>([])
   private let reuse = Mutex(PageReuse())
   private let stopReason = Mutex<String?>(nil)
@@ -82,6 +84,8 @@ final class IndexEnvironment: @unchecked Sendable {
   func write<R>(delaysReuse: Bool = false, _ body: (WriteTransaction) throws(CacheError) -> R) throws(CacheError) -> R {
     if isReadOnly { throw .readOnly(path: folder.path) }
     if let reason = stopReason.withLock({ $0 }) { throw .storingStopped(path: folder.path, reason: reason) }
+    writers.lockShared()
+    defer { writers.unlock() }
     let writer = try begin { environment in
       if delaysReuse { reuse.withLock { $0.delay(in: self) } }
       return Self.beginTransaction(of: environment, flags: 0)
@@ -236,33 +240,40 @@ final class IndexEnvironment: @unchecked Sendable {
     return try useLock.alone(body)
   }
 
-  /// Replaces the index while no other process or transaction uses it: by a compacted copy, or with `isEmpty` by an empty one.
+  /// Replaces the index while no other process uses it: by a compacted copy, or with `isEmpty` by an empty one. Write transactions wait
+  /// for all of it, read transactions only until the copy has taken the index's place.
   func replaceIndex(isEmpty: Bool = false) throws(CacheError) {
     if isReadOnly { throw .readOnly(path: folder.path) }
-    try gate.alone { () throws(CacheError) in
-      guard let environment = handle, !isDeleted else { throw .deleted(path: folder.path) }
-      if !isEmpty { try writeCompactedCopy(of: environment) }
-      close()
-      if isEmpty {
-        try folder.remove(CacheFolder.indexName)
-      } else {
-        try folder.move(Self.compactedName, to: CacheFolder.indexName)
+    try writers.alone { () throws(CacheError) in
+      if !isEmpty { try writeCompactedCopy() }
+      try gate.alone { () throws(CacheError) in
+        guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
+        close()
+        if isEmpty {
+          try folder.remove(CacheFolder.indexName)
+        } else {
+          try folder.move(Self.compactedName, to: CacheFolder.indexName)
+        }
+        // The lock file counts transactions that the new index doesn't have.
+        try folder.remove(CacheFolder.indexLockName)
+        let opened = try OpenedIndex(folder, access: .readWrite)
+        (handle, tables, index) = (opened.handle, opened.tables, opened.file)
       }
-      // The lock file counts transactions that the new index doesn't have.
-      try folder.remove(CacheFolder.indexLockName)
+      // Before the first write to the new index.
       if !isEmpty { try folder.synchronize(".") }
-      let opened = try OpenedIndex(folder, access: .readWrite)
-      (handle, tables, index) = (opened.handle, opened.tables, opened.file)
     }
   }
 
   private static let compactedName = "index.mdb.compacted"
 
   /// Writes a copy next to the index, without its free pages, which LMDB never returns to the file system, and syncs it.
-  private func writeCompactedCopy(of environment: OpaquePointer) throws(CacheError) {
+  private func writeCompactedCopy() throws(CacheError) {
+    gate.lockShared()
+    defer { gate.unlock() }
+    guard let handle, !isDeleted else { throw .deleted(path: folder.path) }
     try folder.remove(Self.compactedName)
     guard let draft = try folder.open(Self.compactedName, O_RDWR | O_CREAT | O_EXCL) else { throw .deleted(path: folder.path) }
-    let code = mdb_env_copyfd2(environment, draft.number, UInt32(MDB_CP_COMPACT))
+    let code = mdb_env_copyfd2(handle, draft.number, UInt32(MDB_CP_COMPACT))
     if code != MDB_SUCCESS { try folder.remove(Self.compactedName) }
     try checkIndex(code, path: folder.path)
     guard fsync(draft.number) == 0 else { throw folder.writeError(errno) }
