@@ -28,6 +28,17 @@ import Testing
     sender.join()
   }
 
+  @Test func `a message that wakes ends a wait for many, posted before it or during it`() throws {
+    let mailbox = Mailbox<Int>()
+    mailbox.post(contentsOf: [1], wakes: true)
+    #expect(mailbox.wait(for: 64) == .messages)
+    var batch: [Int] = []
+    #expect(mailbox.takeAll(into: &batch) && batch == [1])
+    let sender = try WorkerThread(name: "sender") { mailbox.post(contentsOf: [2], wakes: true) }
+    #expect(mailbox.wait(for: 64) == .messages)
+    sender.join()
+  }
+
   @Test func `a wait for many messages ends at its deadline with fewer`() {
     let mailbox = Mailbox<Int>()
     mailbox.post(7)

@@ -11,6 +11,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
     var messages: [Message] = []
     /// The number of messages that wakes the owner; nil while it is awake.
     var wakingCount: Int?
+    /// Whether one of the messages wakes the owner whatever their number.
+    var isUrgent = false
   }
 
   package enum Waking: Sendable {
@@ -45,13 +47,14 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
   package func post(_ message: Message) { post(contentsOf: [message]) }
 
-  /// Adds messages in order and wakes the owner once.
-  package func post(contentsOf messages: [Message]) {
+  /// Adds messages in order and wakes the owner once; with `wakes`, also if it waits for more.
+  package func post(contentsOf messages: [Message], wakes isUrgent: Bool = false) {
     let wakes = state.withLock { state in
       let wasEmpty = state.messages.isEmpty
       state.messages.append(contentsOf: messages)
+      if isUrgent { state.isUrgent = true }
       if isWatched { return wasEmpty }
-      guard let count = state.wakingCount, state.messages.count >= count else { return false }
+      guard let count = state.wakingCount, isUrgent || state.messages.count >= count else { return false }
       state.wakingCount = nil
       return true
     }
@@ -63,7 +66,10 @@ package final class Mailbox<Message: Sendable>: Sendable {
     messages.removeAll(keepingCapacity: true)
     // Before the lock, so that a later message signals it again.
     if isWatched { event?.reset() }
-    state.withLock { swap(&$0.messages, &messages) }
+    state.withLock { state in
+      swap(&state.messages, &messages)
+      state.isUrgent = false
+    }
     return !messages.isEmpty
   }
 
@@ -73,7 +79,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
   /// a timeout there may be fewer messages.
   package func wait(for count: Int = 1, until deadline: MonotonicInstant? = nil, orReadable descriptor: Int32? = nil) -> Waking {
     let hasMessages = state.withLock { state in
-      state.wakingCount = state.messages.count >= count ? nil : count
+      state.wakingCount = state.isUrgent || state.messages.count >= count ? nil : count
       return state.wakingCount == nil
     }
     if hasMessages { return .messages }

@@ -91,7 +91,7 @@ final class FlightDispatcher: Sendable {
       }
     }
     if !downloads.isEmpty { clients.client(of: nil).submit(downloads) }
-    if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs) }
+    if !proofs.isEmpty { inbox.mailbox.post(contentsOf: proofs, wakes: flights.contains { $0.context.isAwaited }) }
     // A cancellation or a raised class in between didn't reach these transfers.
     for (number, flight, priority) in began {
       if flight.stop == .now { client(of: flight.context).cancel([number], includingRunning: true) }

@@ -142,6 +142,8 @@ package final class LoadContext: Sendable {
   /// Whether requests get the bytes of the transformed image instead of the original's.
   var deliversTransformed: Bool { options.delivery.contains(.transformedData) && transform != nil }
   var decodesOriginals: Bool { needsPixels || encodesTransformed }
+  /// Whether callers wait for the images themselves, not only for their storage.
+  var isAwaited: Bool { !options.delivery.isEmpty }
   var needsData: Bool { fetchesBodies && options.delivery.contains(.data) }
   /// Whether images are fetched whole instead of probed.
   var fetchesBodies: Bool { download.options.method == .get }

@@ -85,7 +85,7 @@ extension BatchLookUp {
         decided.append(index, completion(index, remembered))
       } else if let known = request.known, !context.retriesBlacklisted {
         // A load that delivers the image gets the cached one, unless that is too old. A run that refreshes mustn't report it as good.
-        if request.revalidation != nil, rules.prefersOwnCopy, !rules.refreshes || !context.options.delivery.isEmpty {
+        if request.revalidation != nil, rules.prefersOwnCopy, !rules.refreshes || context.isAwaited {
           serveAsItIs(request)
         } else {
           decide(index, as: context.result(forKnownBad: known))

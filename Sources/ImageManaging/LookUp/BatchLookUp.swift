@@ -306,7 +306,7 @@ struct BatchLookUp {
   func isServedAllTheSame(_ head: EntryHead, _ cache: ImageCache, _ reader: borrowing CacheReader) -> Bool {
     if context.options.servesExpired { return true }
     // Whoever gets the image revalidates it (`stale-while-revalidate`, RFC 5861).
-    let isRevalidated = context.mode == .use && !context.options.delivery.isEmpty
+    let isRevalidated = context.mode == .use && context.isAwaited
     return isRevalidated && cache.expiry.isUsableWhileRevalidating(head, at: reader.now)
   }
 

@@ -3,7 +3,7 @@ import ImageDownloading
 import Base
 
 /// The final result of a flight: its commit is synced, or it needs none.
-struct Committed {
+struct Committed: Sendable {
   let number: UInt64
   let flight: Flight
   /// The image that was stored or found.
@@ -32,13 +32,13 @@ struct Committed {
 }
 
 /// The changes of one transaction, and the results that become final with it.
-struct CommitBatch {
+struct CommitBatch: Sendable {
   /// The maximum number of entries that wait for a commit.
   static let entryLimit = 512
   /// The maximum number of bytes of bodies that wait for a commit.
   static let byteLimit = 5 << 20
 
-  enum Change {
+  enum Change: Sendable {
     case store(Judged)
     case blacklist(ImageFailure)
     case raiseProof(EntryHead, VerifiedImage)
@@ -69,7 +69,7 @@ struct CommitBatch {
   mutating func add(_ change: Change, _ result: Committed, _ held: BackPressure.Held) {
     context = result.flight.context
     if began == nil { began = TimeSource.system.monotonic() }
-    isAwaited = isAwaited || !result.flight.context.options.delivery.isEmpty
+    isAwaited = isAwaited || result.flight.context.isAwaited
     self.held += held
     changes.append(change)
     results.append(result)
@@ -205,7 +205,7 @@ struct CommitBatch {
   }
 }
 
-/// Makes room on a full disk by removing older images; on the store thread only.
+/// Makes room on a full disk by removing older images; on the committer's thread only.
 struct RoomOnDisk {
   /// How long nothing more is removed if that didn't help: something else fills the disk.
   private static let pause = Duration.seconds(10)

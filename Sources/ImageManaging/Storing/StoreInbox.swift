@@ -15,6 +15,8 @@ enum StoreMessage: Sendable {
   case judged(number: UInt64, Judged)
   /// From a coding thread: a cached body was judged.
   case proved(number: UInt64, CachedCopy, CachedProof)
+  /// From the committer.
+  case committed(CommitBatch)
   /// From a coding thread: a partial image of an arriving body.
   case partial(number: UInt64, DecodedImage)
   /// The first times of access wait to be written.

@@ -11,7 +11,7 @@ extension StoreLoop {
       var proof = flight.stop == .no ? CachedProof(of: flight, copy: copy, by: processor) : .abandoned
       // A check that was given up doesn't mean a broken image.
       if case .broken = proof, flight.stop == .now { proof = .abandoned }
-      inbox.mailbox.post(.proved(number: number, copy, proof))
+      inbox.mailbox.post(contentsOf: [.proved(number: number, copy, proof)], wakes: flight.context.isAwaited)
     }
   }
 
@@ -59,7 +59,7 @@ extension StoreLoop {
       prove(number, flight, flight.copy(of: revalidation, in: cache))
     } else {
       let result = EntryResult(.hitDisk, head: revalidation.head, in: cache)
-      finish(Committed(number, flight, stale: result, context.worded(failure), summary))
+      finish(Committed(number, flight, stale: result, context.worded(failure), summary), atOnce: true)
     }
     return true
   }
@@ -133,7 +133,7 @@ extension StoreLoop {
     switch proof {
     case .good(let processed, let body, let sha256):
       let result = EntryResult(.hitDisk, copy: copy, verified: processed.verified, body: body, sha256: sha256)
-      finish(Committed(number, flight, stale: result, failure, summary, processed.product))
+      finish(Committed(number, flight, stale: result, failure, summary, processed.product), atOnce: true)
     case .abandoned: finish(Committed(number, flight, EntryResult(.cancelled, summary: summary)))
     case .damaged, .broken, .unreadable:
       if case .damaged = proof { _ = removeDamaged(flight, copy) }
@@ -154,7 +154,9 @@ extension StoreLoop {
     touch(result.flight, copy)
     let raised = copy.ownHead.flatMap { processed.verified.proof > $0.proof ? $0 : nil }
     let isNew = raised != nil || processed.product?.transformed != nil
-    guard isNew, result.flight.context.cache?.configuration.access == .readWrite else { return finish(result) }
+    guard isNew, result.flight.context.cache?.configuration.access == .readWrite else {
+      return finish(result, atOnce: true)
+    }
     let change = raised.map { CommitBatch.Change.raiseProof($0, processed.verified) } ?? .keepTransformed(processed.verified)
     add(change, result, Held(bytes: hold(processed.product)))
   }

@@ -3,9 +3,9 @@ import ImageCoding
 import ImageDownloading
 import Base
 
-/// The store thread: it judges received images, commits them in groups, and reports them only after that. Only that thread uses
-/// this state. It commits when a group is full, or when it has nothing more to take and little more is expected, so that many
-/// share a commit's cost.
+/// The store thread: it judges received images, lets the committer store them in groups, and reports them only after that. Only that
+/// thread uses this state. It ends a group when that is full, or when it has nothing more to take and little more is expected, so that
+/// many share a commit's cost.
 final class StoreLoop {
   /// The maximum time that a change waits for others before the commit.
   static let gatheringTime = Duration.milliseconds(20)
@@ -27,11 +27,15 @@ final class StoreLoop {
   var streams: [UInt64: BodyStream] = [:]
   var partials: [UInt64: PartialImages] = [:]
   var batch = CommitBatch()
-  private var room = RoomOnDisk()
-  /// The cache of the last commit, until this thread has nothing to do.
-  private var written: ImageCache?
+  private let committer: Committer
+  /// For each batch that the committer has, in order: its results, and those that became final without a commit meanwhile.
+  private var committing: [(count: Int, others: [Committed])] = []
+  /// The caches of the last commits, until this thread has nothing to do.
+  private var written: [ImageCache] = []
   var varyTexts = VaryTexts()
-  var final: [Committed] = []
+  /// Results to deliver now, and those to deliver with the batch.
+  private var ready: [Committed] = []
+  private var others: [Committed] = []
   /// The failures of revalidations whose cached images are read to be served all the same.
   var stale: [UInt64: (failure: ImageFailure, summary: TransferSummary)] = [:]
   /// The 304 responses for images whose cached bodies must be read first.
@@ -51,6 +55,7 @@ final class StoreLoop {
     self.dispatcher = dispatcher
     self.upkeep = upkeep
     inbox = dispatcher.inbox
+    committer = Committer(inbox)
     self.coders = coders
     self.budget = budget
     self.coding = coding
@@ -64,16 +69,19 @@ final class StoreLoop {
     var messages: [StoreMessage] = []
     while true {
       guard inbox.mailbox.takeAll(into: &messages) else {
+        deliver()
         if let deadline = gatheringDeadline {
           _ = inbox.mailbox.wait(for: Self.gatheredMessages, until: deadline)
           continue
         }
         writeTouches(all: isClosing)
-        commit()
-        deliver()
-        reusePages()
-        if isClosing && bodiesBeingProcessed == 0 { return upkeep.stop() }
-        inbox.meter.store(.idle)
+        // What arrives during a commit shares the next one.
+        if committing.isEmpty { commit() }
+        if committing.isEmpty {
+          reusePages()
+          if isClosing && bodiesBeingProcessed == 0 { return close() }
+        }
+        inbox.meter.store(committing.isEmpty ? .idle : .writing)
         _ = inbox.mailbox.wait(until: touched.deadline)
         inbox.meter.store(.working)
         continue
@@ -88,6 +96,11 @@ final class StoreLoop {
     }
   }
 
+  private func close() {
+    committer.close()
+    upkeep.stop()
+  }
+
   func take(_ message: consuming StoreMessage) {
     switch message {
     case .event(let event): take(event)
@@ -99,6 +112,7 @@ final class StoreLoop {
     case .proved(let number, let copy, let proof):
       bodiesBeingProcessed -= 1
       settle(number, copy, proof)
+    case .committed(let batch): settle(batch)
     case .partial(let number, let image):
       // Partial images after the end of the transfer are outdated.
       guard partials[number] != nil else { return }
@@ -136,7 +150,7 @@ final class StoreLoop {
       let body = stream.flatMap { stream in inbox.whileWriting { stream.finish() } }
       if case .unwritten(let error) = body, error.isLackOfRoom, let flight = flights.flight(number) {
         // For the next one: this body is lost.
-        _ = inbox.whileWriting { room.make(response.bodyBytes, for: flight.context) }
+        committer.add(.makeRoom(response.bodyBytes, flight.context))
       }
       let whole = response.isPrefix ? Judged.Body.prefix(response.body) : .bytes(response.body)
       judge(number, response, body ?? whole, sha256: stream?.digest?.finish())
@@ -282,7 +296,8 @@ final class StoreLoop {
   /// else is in flight, or nothing may start before the commit.
   private var gatheringDeadline: MonotonicInstant? {
     guard let began = batch.began, !isClosing, !batch.isAwaited, !inbox.pressure.isFull else { return nil }
-    guard flights.count > batch.results.count + final.count else { return nil }
+    let known = committing.reduce(batch.results.count + others.count) { $0 + $1.count + $1.others.count }
+    guard flights.count > known else { return nil }
     let deadline = began.advanced(by: Self.gatheringTime)
     return deadline > TimeSource.system.monotonic() ? deadline : nil
   }
@@ -295,26 +310,31 @@ final class StoreLoop {
     if batch.isFull || batch.held.blobs >= inbox.pressure.limit.blobs { commit() }
   }
 
-  func commit() {
-    guard !batch.isEmpty, let context = batch.context else { return }
-    if written !== context.cache { reusePages() }
-    written = context.cache
-    inbox.whileWriting { batch.commit(&room) }
+  private func commit() {
+    guard !batch.isEmpty, let cache = batch.context?.cache else { return }
+    if !written.contains(where: { $0 === cache }) { written.append(cache) }
+    committing.append((batch.results.count, others))
+    others = []
+    committer.add(.commit(batch))
+    batch = CommitBatch()
+  }
+
+  /// Ends the flights of a batch after its commit.
+  private func settle(_ batch: CommitBatch) {
+    guard let context = batch.context else { return }
     if let cache = context.cache, cache.takeRecreation() {
       context.recordWarning("the cache at \(cache.path), or a part of it, was deleted while in use; it was recreated")
     }
-    let held = batch.held
-    // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
-    final = batch.results + final
-    batch = CommitBatch()
-    release(held)
+    release(batch.held)
     trimIfFull(context)
+    // Committed results precede those rejected meanwhile: a placeholder is reported after the first of its URLs.
+    ready += batch.results + committing.removeFirst().others
     deliver()
   }
 
   private func reusePages() {
-    written?.reusePages()
-    written = nil
+    for cache in written { cache.reusePages() }
+    written = []
   }
 
   private func trimIfFull(_ context: LoadContext) {
@@ -330,12 +350,21 @@ final class StoreLoop {
     if inbox.pressure.subtract(held), !isClosing { dispatcher.capacityChanged() }
   }
 
-  func finish(_ result: Committed) { final.append(result) }
+  /// Ends a flight without a commit, after those before it that need one; with `atOnce` before them.
+  func finish(_ result: Committed, atOnce: Bool = false) {
+    if atOnce || batch.isEmpty && committing.isEmpty {
+      ready.append(result)
+    } else if batch.isEmpty {
+      committing[committing.count - 1].others.append(result)
+    } else {
+      others.append(result)
+    }
+  }
 
-  func deliver() {
-    guard !final.isEmpty else { return }
-    let results = final
-    final.removeAll(keepingCapacity: true)
+  private func deliver() {
+    guard !ready.isEmpty else { return }
+    let results = ready
+    ready.removeAll(keepingCapacity: true)
     delivery.deliver(results, isClosing: isClosing)
   }
 }
