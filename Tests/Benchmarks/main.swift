@@ -10,6 +10,10 @@ let benchmarks =
   + ImageBenchmarks.all
 
 let arguments = CommandLine.arguments.dropFirst()
+if arguments.first == "pauses", arguments.count == 4, let count = Int(arguments[4]) {
+  try await PauseBenchmark(workspace: Workspace(folder: arguments[2], fixtures: arguments[3]), count: count).run()
+  exit(0)
+}
 guard arguments.count >= 2 else {
   for benchmark in benchmarks { print(benchmark.name) }
   exit(0)
