@@ -3,7 +3,7 @@ import TestOrigin
 import TestSupport
 import Testing
 
-/// The release of scripts/release, on loopback, and scripts/install.sh.
+/// The release of scripts/release, on loopback, and its ways to users: scripts/install.sh and the action.
 @Suite struct InstallTests {
   private let origin: Origin
   /// The scripts in a repository of their own, with a changelog that has all versions.
@@ -189,5 +189,57 @@ import Testing
       _ = try await shell("sh part")
       #expect(!FileManager.default.fileExists(atPath: folder.file("home")) && origin.requests.isEmpty, "\(count) lines")
     }
+  }
+
+  // MARK: The action
+
+  /// Runs a step of the action as a runner does; returns its result and outputs, and writes the summary to a file.
+  private func step(_ name: String, _ inputs: [String: String] = [:]) async throws -> (Command.Result, outputs: String) {
+    for name in ["outputs", "summary"] { folder.write("", to: name) }
+    let inputs = ["SOURCES": "", "ARGS": "", "FAIL_ON": "", "BASELINE": "", "PREWARM_VERSION": "0.1.0"].merging(inputs) { $1 }
+    let files = ["GITHUB_OUTPUT": "outputs", "GITHUB_STEP_SUMMARY": "summary", "GITHUB_PATH": "path", "RUNNER_TEMP": "."]
+    var variables = inputs.merging(files.mapValues { folder.file($0) }) { $1 }.mapValues { Optional($0) }
+    variables["GITHUB_ACTION_PATH"] = folder.file("scripts/recipes/action")
+    variables["GITHUB_WORKSPACE"] = folder.path
+    variables["PATH"] = folder.text("path").replacing("\n", with: ":") + "/usr/bin:/bin"
+    return (try await shell(folder.text("ci/action-\(name).sh"), variables), folder.text("outputs"))
+  }
+
+  @Test func `the action installs prewarm, checks images, and sets outputs; its inputs are never run`() async throws {
+    try await publish("0.1.0", command: BuiltCommand.path)
+    let recipes = "\(Repository.path)/scripts/recipes"
+    #expect(try await Command("\(Repository.path)/Tests/Validators/recipes", [recipes, folder.path]).wait().status == 0)
+    let (installation, _) = try await step("install")
+    #expect(installation.status == 0, "\(installation.errorText)")
+    #expect(folder.text("path") == "\(folder.file("home/.cache/prewarm-action/bin"))\n")
+    for path in ["/a.jpg", "/b.jpg"] { origin.set(path, .jpeg()) }
+    folder.write("\(origin.url("/a.jpg"))\n\(origin.url("/gone.jpg"))\n", to: "urls.txt")
+    folder.write("\(origin.url("/b.jpg"))\n", to: "$(touch run) urls.txt")
+
+    let sources = ["SOURCES": "urls.txt\n'$(touch run) urls.txt'", "ARGS": "--retries 0 --report 'jsonl=rows `touch run`.jsonl'"]
+    let (bad, outputs) = try await step("check", sources)
+    #expect(bad.status == 2 && folder.text("summary").contains("**FAILED: 1 of 3"), "\(bad.errorText)")
+    #expect(bad.outputText.contains("::error file=urls.txt,line=2,title=http-status 404::"))
+    let page = try #require(outputs.firstMatch(of: #/^exit-status=2\nbad=1\nreport=(.*\.html)\n$/#)?.1, "\(outputs)")
+    #expect(readFile(String(page))?.isEmpty == false)
+    #expect(folder.read("rows `touch run`.jsonl") != nil && folder.read("run") == nil)
+
+    #expect(try await step("check", sources.merging(["FAIL_ON": "failures=40%\nempty=true"]) { $1 }).0.status == 0)
+    let baseline = ["ARGS": "", "BASELINE": "rows `touch run`.jsonl", "FAIL_ON": "known=100%"]
+    let known = try await step("check", sources.merging(baseline) { $1 })
+    #expect(known.0.status == 0 && known.outputs.hasPrefix("exit-status=0\nbad=0\n"), "\(known.0.errorText)\(known.outputs)")
+    let missing = try await step("check", ["SOURCES": "--version"])
+    #expect(missing.0.status == 3 && missing.outputs == "exit-status=3\n", "\(missing.outputs)")
+    let quote = try await step("check", ["SOURCES": "it's.txt"])
+    #expect(quote.0.status == 3)
+    expectGolden(quote.0.outputText)
+  }
+
+  @Test func `the README, the recipes and the action name this version`() async throws {
+    let version = try await Command(BuiltCommand.path, ["--version"]).wait().outputText.dropLast()
+    let search = "grep -rhoE '(@v|/v|_|: |prewarm-)[0-9]+[.][0-9]+[.][0-9]+' README.md scripts/recipes"
+    let named = try await shell("cd '\(Repository.path)' && \(search)")
+    let versions = named.outputText.split(separator: "\n")
+    #expect(versions.count > 8 && versions.allSatisfy { $0.hasSuffix(version) }, "\(named.outputText)")
   }
 }

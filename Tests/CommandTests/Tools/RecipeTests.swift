@@ -46,9 +46,12 @@ import Testing
   private func push(to platform: String, branch: String = "main", _ checkout: JobFolder) async throws -> Bool {
     func status(_ script: String, _ variables: [String: String?]) async throws -> Int? {
       let text = String(decoding: try #require(folder.read("ci/\(script).sh"), "\(script)"), as: UTF8.self)
-      let path: [String: String?] = ["PATH": "\(folder.file("ci")):/usr/bin:/bin", "GITHUB_REF": "refs/heads/\(branch)"]
+      let runner: [String: String?] = [
+        "PATH": "\(folder.file("ci")):/usr/bin:/bin", "GITHUB_REF": "refs/heads/\(branch)", "RUNNER_TEMP": folder.path,
+        "GITHUB_OUTPUT": folder.file("outputs"),
+      ]
       let arguments = ["--noprofile", "--norc", "-eo", "pipefail", "-c", text]
-      let result = try await checkout.start(arguments, of: "/bin/bash", environment: path.merging(variables) { $1 }).wait()
+      let result = try await checkout.start(arguments, of: "/bin/bash", environment: runner.merging(variables) { $1 }).wait()
       #expect([0, 2].contains(result.status), "\(script): \(result.errorText)")
       return result.status
     }
@@ -70,7 +73,7 @@ import Testing
     return checkout
   }
 
-  @Test(arguments: ["github", "gitlab", "github-shards", "gitlab-shards"])
+  @Test(arguments: ["github", "gitlab", "github-shards", "gitlab-shards", "pre-commit"])
   func `each push checks the current images`(platform: String) async throws {
     let checkout = try checkout(origin)
     let good = Behaviour.jpeg(3)
@@ -103,7 +106,7 @@ import Testing
 
   @Test func `shellcheck accepts the recipes`() async throws {
     let scripts = try files(ending: ".sh")
-    #expect(scripts.count == 11)
+    #expect(scripts.count == 14)
     let result = try await Command("/usr/bin/shellcheck", scripts, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.outputText)")
   }
