@@ -127,8 +127,8 @@ let package = Package(
     .executableTarget(
       name: "prewarm",
       dependencies: [
-        "Jobs", "Reports", "Lists", "ImageManaging", "ImageDownloading", "ImageCaching", "Base",
-        "Platform", arguments,
+        "Jobs", "Reports", "Lists", "ImageManaging", "ImageDownloading", "ImageCoding", "ImageCaching",
+        "Base", "Platform", arguments,
       ],
       swiftSettings: strict
     ),

@@ -39,6 +39,27 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     entries.last { $0.coder.canDecode(format) && !$0.removed.contains(format) }?.coder
   }
 
+  /// Why images of that format can't be decoded to pixels here; nil if they can. Loads the library of a rare format.
+  package func whyUnavailable(_ format: ImageFormat) -> String? {
+    guard let coder = coder(for: format) else { return "no coder decodes it" }
+    let type = { (brand: String) in Array("\0\0\0\u{14}ftyp\(brand)\0\0\0\0\(brand)".utf8) }
+    let beginning: [UInt8] =
+      switch format {
+      case .avif: type("avif")
+      case .heic: type("heic")
+      case .tiff: Array("II*\0".utf8)
+      case .jpegXL: [0xFF, 0x0A]
+      default: []
+      }
+    do throws(ImageError) {
+      _ = try beginning.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, options: .init(), limits: .init()) }
+    } catch {
+      // Without its library, nothing is known about the bytes, which are no image.
+      return error.kind == .unavailable ? error.message : nil
+    }
+    return nil
+  }
+
   /// A decoder of that coder for a file that is still arriving; nil if there is none.
   package func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)? {
     (coder(for: format) as? any ProgressiveImageCoder)?.progressiveDecoder(for: format, limits: limits)

@@ -37,7 +37,7 @@ extension GroupCommand {
     groupedSubcommands: [
       CommandGroup(
         name: "More",
-        subcommands: [ValidateCommand.self, BlacklistCommand.self, ShardsCommand.self, SchemaCommand.self]
+        subcommands: [ValidateCommand.self, BlacklistCommand.self, ShardsCommand.self, SchemaCommand.self, DoctorCommand.self]
       )
     ]
   )

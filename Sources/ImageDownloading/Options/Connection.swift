@@ -63,7 +63,8 @@ extension DownloadOptions {
 
   /// TLS trust and client certificates.
   public struct TLS: Sendable, Hashable {
-    /// A PEM file of trusted certificates instead of the system's, also for a proxy; nil: the system's.
+    /// A PEM file of trusted certificates, also for a proxy; nil: the system's, or those that `CURL_CA_BUNDLE`, or `SSL_CERT_FILE` and
+    /// `SSL_CERT_DIR`, name.
     public var caFile: String?
     /// A PEM file of a client certificate, sent to the download's own origin if that requests one; nil: none.
     public var clientCertificate: String?

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import Platform
 
 /// The global state of libcurl.
@@ -26,6 +27,51 @@ enum Curl {
   }
 
   static func describe(_ code: CURLcode) -> String { String(cString: curl_easy_strerror(code)) }
+}
+
+extension ImageDownloader {
+  /// libcurl and the libraries that it was built with, each with its version.
+  package static var libraries: String { String(cString: curl_version()) }
+
+  package static var supportsHTTP2: Bool {
+    curl_version_info(CURLVERSION_FIRST).map { $0.pointee.features & CURL_VERSION_HTTP2 != 0 } ?? false
+  }
+}
+
+/// The certificates of the CAs that this machine trusts.
+///
+/// As for curl, `CURL_CA_BUNDLE`, or `SSL_CERT_FILE` and `SSL_CERT_DIR`, name them. Otherwise they are where libcurl was built to look, or,
+/// since a build runs on many distributions, where another one keeps them.
+package struct SystemCertificates: Sendable {
+  /// A PEM file, and a folder of PEM files that are named by hashes.
+  package private(set) var file: String?
+  package private(set) var folder: String?
+  /// Whether libcurl looks there by itself.
+  private(set) var isStandard = false
+  /// Whether the machine has none, so that no server's certificate can be verified.
+  package var isEmpty: Bool { file == nil && folder == nil }
+
+  package static let found = SystemCertificates()
+
+  /// The list of Go (crypto/x509, root_linux.go): Debian, Fedora, openSUSE, OpenELEC, RHEL, Alpine.
+  private static let files = [
+    "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
+  ]
+
+  private init() {
+    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+    file = variable("CURL_CA_BUNDLE") ?? variable("SSL_CERT_FILE")
+    if variable("CURL_CA_BUNDLE") == nil { folder = variable("SSL_CERT_DIR") }
+    let version = curl_version_info(CURLVERSION_SEVENTH)?.pointee
+    let standard = version?.cainfo.map { String(cString: $0) }
+    if isEmpty { file = ([standard].compactMap(\.self) + Self.files).first { access($0, R_OK) == 0 } }
+    isStandard = folder == nil && file == standard
+    guard isEmpty, let path = version?.capath.map({ String(cString: $0) }), let entries = opendir(path) else { return }
+    defer { closedir(entries) }
+    // Besides "." and "..".
+    if readdir(entries) != nil, readdir(entries) != nil, readdir(entries) != nil { folder = path }
+  }
 }
 
 /// A list of strings for libcurl, which must outlive the handles that use it.

@@ -85,10 +85,11 @@ final class RequestTemplate {
       curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
       curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
     }
-    if let file = tls.caFile {
+    if tls.caFile != nil || !SystemCertificates.found.isStandard {
+      // With a file of its own, the system's folder of certificates isn't trusted.
+      let (file, folder) = tls.caFile.map { ($0, nil) } ?? (SystemCertificates.found.file, SystemCertificates.found.folder)
       for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
-      // Otherwise the system's folder of certificates is trusted as well.
-      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, nil) }
+      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, folder) }
     }
     guard kind.isOwnOrigin, let certificate = tls.clientCertificate else { return }
     curl_set_text(easy, CURLOPT_SSLCERT, certificate)

@@ -184,6 +184,12 @@ extension Transfer {
   /// libcurl's error about a TLS file, with the file's name, which libcurl doesn't always give.
   private func fileFailure(_ code: CURLcode) -> ImageFailure? {
     switch (code, connection.tls.caFile, connection.tls.clientCertificate) {
+    case (CURLE_PEER_FAILED_VERIFICATION, nil, _) where SystemCertificates.found.isEmpty:
+      let advice = "install ca-certificates, or name a file by the variable SSL_CERT_FILE"
+      return ImageFailure(.internal, message: "this machine has no CA certificates to verify servers by; \(advice)")
+    case (CURLE_SSL_CACERT_BADFILE, nil, _):
+      let file = SystemCertificates.found.file ?? ""
+      return ImageFailure(.internal, message: "cannot read the CA certificates in \(file) as PEM: \(curlError(code))")
     case (CURLE_SSL_CACERT_BADFILE, let file?, _):
       return ImageFailure(.tls, message: "cannot read the CA file \(file) as PEM: \(curlError(code))")
     case (CURLE_SSL_CERTPROBLEM, _, let certificate?):
