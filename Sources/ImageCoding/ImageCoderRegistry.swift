@@ -1,3 +1,9 @@
+#if AVIF
+import CAVIF
+#endif
+#if RareFormats
+import CHEIF
+#endif
 public import Base
 
 /// Decodes and encodes images with the available coders. A coder added later has precedence over earlier ones.
@@ -39,23 +45,23 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     entries.last { $0.coder.canDecode(format) && !$0.removed.contains(format) }?.coder
   }
 
-  /// Why images of that format can't be decoded to pixels here; nil if they can. Loads the library of a rare format.
+  /// Why images of that format can't be decoded here; nil if they can. Loads the library of a rare format.
   package func whyUnavailable(_ format: ImageFormat) -> String? {
-    guard let coder = coder(for: format) else { return "no coder decodes it" }
-    let type = { (brand: String) in Array("\0\0\0\u{14}ftyp\(brand)\0\0\0\0\(brand)".utf8) }
-    let beginning: [UInt8] =
-      switch format {
-      case .avif: type("avif")
-      case .heic: type("heic")
-      case .tiff: Array("II*\0".utf8)
-      case .jpegXL: [0xFF, 0x0A]
-      default: []
-      }
+    guard coder(for: format) != nil else { return "no coder decodes it" }
     do throws(ImageError) {
-      _ = try beginning.withRawBytes { bytes throws(ImageError) in try coder.decode(bytes, options: .init(), limits: .init()) }
+      switch format {
+      #if AVIF
+      case .avif: _ = try CAVIFFunctions.loaded()
+      #endif
+      #if RareFormats
+      case .heic: _ = try CHEIFFunctions.loaded()
+      case .tiff: try TIFFReader.requireLibrary()
+      case .jpegXL: _ = try JXLDecoder.library()
+      #endif
+      default: break
+      }
     } catch {
-      // Without its library, nothing is known about the bytes, which are no image.
-      return error.kind == .unavailable ? error.message : nil
+      return error.message
     }
     return nil
   }

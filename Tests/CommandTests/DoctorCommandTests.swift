@@ -17,7 +17,10 @@ import Testing
     // Debian's packages, which the tests install.
     let libraries = try #require(object["libraries"] as? [String])
     for name in ["libcurl", "libjpeg", "libwebp", "libheif"] {
-      #expect(libraries.contains { $0.contains("/\(name).so") && $0.firstMatch(of: #/ \(lib\S+ \d\S+\)$/#) != nil }, "\(libraries)")
+      #expect(
+        libraries.contains { $0.contains("/\(name).so") && $0.firstMatch(of: #/ \(lib\S+ \d\S+\)$/#) != nil },
+        "\(libraries)"
+      )
     }
     #expect((object["cache"] as? String)?.hasPrefix("\(job.cacheDirectory), not created yet; ") == true)
     #expect(object["problems"] as? [String] == [])
@@ -52,7 +55,9 @@ import Testing
   func `a machine without CA certificates is at fault, not its servers`() async throws {
     let nginx = try await Nginx(serving: Fixtures.path("images/good"), tls: .init(try await Certificates()))
     job.write(urls: [nginx.url("/coarse.jpg")])
-    let hiding = ["-m", "sh", "-c", #"for d in /etc/ssl /etc/pki; do [ -d $d ] && mount -t tmpfs none $d; done; exec "$@""#, "sh"]
+    let hiding = [
+      "-m", "sh", "-c", #"for d in /etc/ssl /etc/pki; do [ -d $d ] && mount -t tmpfs none $d; done; exec "$@""#, "sh",
+    ]
     for arguments in [["check", "urls.txt"], ["doctor"]] {
       let result = try await job.start(hiding + [BuiltCommand.path] + arguments, of: "/usr/bin/unshare").wait()
       #expect(result.status == 1 && result.outputText.contains("no CA certificates"), "\(result.outputText)\(result.errorText)")

@@ -13,16 +13,22 @@ struct JXLDecoder: ~Copyable {
   private let maximumBytes: Int
   private let deadline: DecodingDeadline
 
+  /// libjxl, loaded on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
+  static func library() throws(ImageError) -> CJXLFunctions {
+    guard let jxl = cjxl_functions()?.pointee else {
+      let package = String(cString: cjxl_package())
+      throw .missingLibrary("libjxl", package: package, for: "the image is JPEG XL", reason: cjxl_error())
+    }
+    return jxl
+  }
+
   /// A decoder of `file`, which must outlive it; throws ``ImageError/Kind/unavailable`` if libjxl isn't installed.
   static func opened(
     _ file: UnsafeRawBufferPointer,
     _ limits: DecodingLimits,
     events: [JxlDecoderStatus]
   ) throws(ImageError) -> JXLDecoder {
-    guard let jxl = cjxl_functions()?.pointee else {
-      let package = String(cString: cjxl_package())
-      throw .missingLibrary("libjxl", package: package, for: "the image is JPEG XL", reason: cjxl_error())
-    }
+    let jxl = try library()
     let deadline = DecodingDeadline(limits)
     guard let decoder = cjxl_create(limits.allowedBytes, deadline.nanoseconds) else {
       throw ImageError(.outOfMemory, "libjxl: out of memory")

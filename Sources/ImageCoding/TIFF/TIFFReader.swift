@@ -15,6 +15,13 @@ struct TIFFReader: ~Copyable {
   private let deadline: DecodingDeadline
   private var number = 0
 
+  /// Loads libtiff on first use; throws ``ImageError/Kind/unavailable`` if it isn't installed.
+  static func requireLibrary() throws(ImageError) {
+    guard ctiff_is_loaded() else {
+      throw .missingLibrary("libtiff", package: CTIFF_PACKAGE, for: "the image is TIFF", reason: ctiff_error())
+    }
+  }
+
   /// A reader of a file's first bytes, or all, which must outlive it; throws ``ImageError/Kind/unavailable`` if libtiff isn't installed.
   init(
     _ bytes: UnsafeRawBufferPointer,
@@ -23,9 +30,7 @@ struct TIFFReader: ~Copyable {
     maximumBytes: Int,
     deadline: DecodingDeadline
   ) throws(ImageError) {
-    guard ctiff_is_loaded() else {
-      throw .missingLibrary("libtiff", package: CTIFF_PACKAGE, for: "the image is TIFF", reason: ctiff_error())
-    }
+    try Self.requireLibrary()
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     guard let reader = ctiff_reader_create(start, bytes.count, isComplete, UInt64(maximumBytes), deadline.nanoseconds) else {
       throw ImageError(.outOfMemory, "libtiff: no memory for its state")

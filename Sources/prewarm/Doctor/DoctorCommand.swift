@@ -37,7 +37,7 @@ struct DoctorCommand: ParsableCommand {
     addCodecs(to: &findings)
     findings.add("libcurl", ImageDownloader.libraries)
     findings.add("HTTP/2", ImageDownloader.supportsHTTP2 ? "yes" : "no; libcurl was built without nghttp2")
-    findings.add("libraries", Machine.libraries)
+    findings.add("libraries", options.json ? Machine.libraries : Machine.libraries.filter(Self.isOwn).map(Self.name))
     addCache(to: &findings)
     let certificates = SystemCertificates.found
     findings.add("certificates", [certificates.file, certificates.folder].compactMap(\.self))
@@ -47,6 +47,22 @@ struct DoctorCommand: ParsableCommand {
     findings.add("problems", findings.problems)
     try options.json ? printJSON(findings.json) : printData(findings.text)
     if !findings.problems.isEmpty { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+  }
+
+  /// Whether prewarm uses the library itself; text omits those that others use.
+  private static func isOwn(_ library: String) -> Bool {
+    let names = [
+      "avif", "crypto", "curl", "de265", "expat", "gif", "gumbo", "heif", "jansson", "jpeg", "jxl", "lmdb", "nghttp2", "png16",
+      "ssl",
+      "tiff", "webp", "webpdemux", "webpmux", "xxhash", "yaml-0", "z",
+    ]
+    return names.contains { library.contains("/lib\($0).so") }
+  }
+
+  /// The library without its folder, if that is one of the system's.
+  private static func name(_ library: String) -> String {
+    let folder = library.prefix { $0 != " " }.lastIndex(of: "/").map { library[..<$0] } ?? ""
+    return folder.hasPrefix("/usr/lib/") ? String(library.dropFirst(folder.count + 1)) : library
   }
 
   /// The formats that can be decoded here, and why others can't.

@@ -114,7 +114,7 @@ private struct Packages {
     var owners: [String: String] = [:]
     while let entry = readdir(entries) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-      guard name.hasSuffix(".list"), name.hasPrefix("lib") else { continue }
+      guard name.hasSuffix(".list"), name.hasPrefix("lib") || name.hasPrefix("zlib") else { continue }
       let files = Set(Machine.text("\(info)/\(name)").split(separator: "\n"))
       // Packages from before /lib became a link to /usr/lib list their files there.
       for path in paths where files.contains(path[...]) || files.contains(path.dropFirst("/usr".count)) {
