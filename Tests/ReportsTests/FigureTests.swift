@@ -34,7 +34,7 @@ private struct RandomRun {
         result.durationNanoseconds = .random(in: 1...5_000_000, using: &random) * 1000
         result.isShared = .random(in: 0...5, using: &random) == 0
       }
-      run.record(result, line: line)
+      run.record(result, host: "img\(line % 3).example.com", line: line)
       if line % 50 == 0 { run.sample(elapsed: .milliseconds(Int(line))) }
       counts[outcome, default: 0] += 1
       if let failure { kinds[failure.kind.name, default: 0] += 1 }
@@ -129,6 +129,11 @@ private struct RandomRun {
           && markdown.split(separator: "\n").contains { $0.hasPrefix("| \(title)") && $0.contains(" | \(count) | ") }
       )
       #expect(html.contains(">\(title)</span></span><b>\(count)</b>") && github.contains("title=\(title)::"))
+    }
+    for host in report.hosts {
+      let (urls, bad) = (grouped(host.totals.urls), grouped(host.totals.bad))
+      #expect(try markdown.contains(Regex("\\| `\(host.host)` \\| \(urls) \\| \\d+ \\| \\d+ \\| \(bad) \\|")))
+      #expect(String(decoding: junit, as: UTF8.self).split(separator: "classname=\"\(host.host)\"").count - 1 == host.totals.bad)
     }
     for (outcome, count) in run.counts { #expect(markdown.contains("| \(outcome.name) | \(grouped(count)) |")) }
     let kinds = report.failureGroups.reduce(into: [:]) { $0[$1.kind!.name, default: 0] += $1.count }

@@ -18,20 +18,6 @@ import Testing
     return text.split(separator: "\n").map(String.init)
   }
 
-  @Test func `each outcome has a row`() throws {
-    let rows = try rows { run in
-      for (index, outcome) in LoadOutcome.allCases.enumerated() { run.record(EntryResult(outcome), line: UInt64(index + 1)) }
-    }
-    let start = #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","line":"#
-    #expect(
-      rows
-        == LoadOutcome.allCases.enumerated().map { index, outcome in
-          // A downloaded image says what was stored of it once its bytes are known.
-          "\(start)\(index + 1),\"priority\":\"normal\",\"outcome\":\"\(outcome.name)\"}"
-        }
-    )
-  }
-
   @Test func `a row has its columns in order`() throws {
     let details = EntryResult.Details(
       finalURL: "https://cdn.example.com/a.png",
@@ -58,18 +44,6 @@ import Testing
           + #""duration_ms":12.045,"stored_bytes":25000,"shared":true,"final_url":"https://cdn.example.com/a.png","#
           + #""content_type":"image/x-png","body_hash":"0123456789abcdef000000000000000f","#
           + #""warnings":["image/x-png means image/png","two"]}"#
-      ]
-    )
-  }
-
-  @Test func `a failure has kind, status and message`() throws {
-    let rows = try rows { run in
-      run.record(.failed(ImageFailure(.httpStatus, status: 404, message: "the server answered \"404\"")), line: 0)
-    }
-    #expect(
-      rows == [
-        #"{"url":"https://img.example.com/a.png","manifest":"urls/hero.txt","priority":"normal","outcome":"failed","#
-          + #""kind":"http-status","status":404,"attempts":1,"message":"the server answered \"404\""}"#
       ]
     )
   }

@@ -24,23 +24,6 @@ import Testing
     }
   }
 
-  @Test func `figures are the run's, zeros included`() {
-    let samples = samples(PrometheusReport().text(RichRun.report()))
-    let job = #"prewarm_job="homepage""#
-    #expect(samples["prewarm_urls{\(job),outcome=\"failed\"}"] == 19)
-    #expect(samples["prewarm_urls{\(job),outcome=\"blacklisted\"}"] == 1)
-    #expect(samples["prewarm_failures{\(job),kind=\"http-status\"}"] == 15)
-    #expect(samples["prewarm_failures{\(job),kind=\"tls\"}"] == 0)
-    #expect(samples.keys.count { $0.hasPrefix("prewarm_urls{") } == LoadOutcome.allCases.count)
-    #expect(samples.keys.count { $0.hasPrefix("prewarm_failures{") } == FailureKind.allCases.count)
-    #expect(samples["prewarm_received_bytes{\(job)}"] == 6000)
-    #expect(samples["prewarm_cache_entries{\(job)}"] == 9898)
-    #expect(samples["prewarm_blacklist_entries{\(job)}"] == 102)
-    #expect(samples["prewarm_run_duration_seconds{\(job)}"] == 8.1)
-    #expect(samples["prewarm_completion_timestamp_seconds{\(job)}"] == 1_795_251_608.1)
-    #expect(samples["prewarm_exit_status{\(job)}"] == 2)
-  }
-
   @Test func `buckets are cumulative and the same for every run`() {
     let rich = samples(PrometheusReport().text(RichRun.report()))
     let empty = samples(PrometheusReport().text(makeRun().finish(makeEnd(after: .zero) { addStores(to: &$0) })))

@@ -27,17 +27,6 @@ import Testing
     #expect(finish(run).duplicates == Duplicates(bodies: 1, urls: 6))
   }
 
-  @Test func `shared entries and repeated URLs aren't duplicates`() {
-    let run = makeRun()
-    var shared = result(.downloaded, 1)
-    shared.isShared = true
-    run.record(result(.downloaded, 1), url: "https://a/1")
-    run.record(shared, url: "https://a/2")
-    run.record(result(.hitDisk, 1), url: "https://a/1", count: 3)
-    run.record(result(.hitDisk, 1), url: "https://a/1#fragment")
-    #expect(finish(run).duplicates == Duplicates(bodies: 0, urls: 0))
-  }
-
   @Test func `unknown bodies aren't compared`() {
     let run = makeRun()
     for number in 0..<20 {
@@ -92,11 +81,5 @@ import Testing
     let run = makeRun()
     for number in 0..<20 { run.record(result(.checked, 1), url: "file:\(number)", host: "") }
     #expect(finish(run).placeholders.isEmpty && finish(run).duplicates?.urls == 20)
-  }
-
-  @Test func `with placeholders ignored only duplicates are reported`() {
-    let run = makeRun(job: JobIdentity(name: "a", file: nil), manifests: ["m"], startedAt: nil, listsPlaceholders: false)
-    for number in 0..<20 { run.record(result(.checked, 1), url: "https://a/\(number)") }
-    #expect(finish(run).placeholders.isEmpty && finish(run).duplicates == Duplicates(bodies: 1, urls: 20))
   }
 }

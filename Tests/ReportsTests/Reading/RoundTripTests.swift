@@ -43,19 +43,14 @@ import Testing
     return report
   }
 
-  @Test(arguments: reports.indices) func `a report that is read back renders the same JSON`(_ index: Int) throws {
+  @Test(arguments: reports.indices) func `a report that is read back renders the same JSON and text`(_ index: Int) throws {
     let (name, report) = Self.reports[index]
     let text = JSONReport().text(report)
     folder.write(text, to: "report.json")
     let again = try folder.report("report.json")
     #expect(firstDifference(JSONReport().text(again), text) == nil, "\(name)")
+    #expect(firstDifference(TextReport().text(again), TextReport().text(report)) == nil, "\(name)")
     #expect(again.exitStatus == report.exitStatus, "\(name)")
-  }
-
-  @Test(arguments: reports.indices) func `a report that is read back renders the same text`(_ index: Int) throws {
-    let (name, report) = Self.reports[index]
-    folder.write(JSONReport().text(report), to: "report.json")
-    #expect(firstDifference(TextReport().text(try folder.report("report.json")), TextReport().text(report)) == nil, "\(name)")
   }
 
   @Test func `a report in one line or after white space is read`() throws {
