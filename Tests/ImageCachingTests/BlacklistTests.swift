@@ -46,12 +46,6 @@ extension ImageCache {
     #expect(try !cache.isBlacklisted("good"))
   }
 
-  @Test(arguments: FailureKind.allCases) func `every failure kind survives a round trip`(kind: FailureKind) throws {
-    let cache = try makeCache(directory)
-    try cache.blacklist("bad", kind)
-    #expect(try cache.blacklistHead("bad")?.kind == kind)
-  }
-
   @Test(arguments: [Duration.milliseconds(1000), nil])
   func `a blacklist entry expires after its TTL, to the millisecond, or never without one`(timeToLive: Duration?) throws {
     let cache = try makeCache(directory, blacklistTTL: timeToLive, clock: clock)
@@ -99,13 +93,5 @@ extension ImageCache {
     #expect(try cache.clearBlacklist() == 2)
     #expect(try cache.totals().blacklistEntries == 0)
     #expect(try !cache.isBlacklisted("b"))
-  }
-
-  @Test func `a cached image is found whether or not its URL is blacklisted`() throws {
-    let cache = try makeCache(directory)
-    try cache.put("a", body(10))
-    try cache.blacklist("a")
-    #expect(try cache.isFresh("a"))
-    #expect(try cache.isBlacklisted("a"))
   }
 }

@@ -191,18 +191,6 @@ import Testing
 
   private func images(_ urls: [String]) -> [FlatImage] { urls.map { FlatImage(url: Array($0.utf8), identity: Array($0.utf8)) } }
 
-  @Test func `an export of given images writes each once and counts those that aren't cached`() throws {
-    let cache = try makeCache(directory)
-    for number in 0..<3 { try cache.put("https://h/\(number).png", body(10)) }
-    let result = try cache.export(
-      images(["https://h/1.png", "https://h/9.png", "https://h/1.png"]),
-      to: target,
-      layout: .urlPath
-    )
-    #expect(result.exported == 1 && result.missing == 1 && result.superseded == 0)
-    #expect(files(below: target) == ["h/1.png"])
-  }
-
   @Test func `removing others keeps the files of given images that aren't cached any more, whatever their format`() throws {
     let cache = try makeCache(directory)
     let urls = ["https://h/1.png", "https://h/2.png", "https://h/3.png"]
@@ -210,8 +198,8 @@ import Testing
     try cache.export(to: target, layout: .urlPath)
     directory.write(png(seed: 2), to: "out/h/2.webp")
     for url in urls.dropFirst() { _ = try cache.remove(url) }
-    let (result, _) = try update(cache, of: images(Array(urls.prefix(2))))
-    #expect(result.exported == 1 && result.missing == 1 && result.removed == 1)
+    let (result, _) = try update(cache, of: images(urls.prefix(2) + [urls[0]]))
+    #expect(result.exported == 1 && result.missing == 1 && result.removed == 1 && result.superseded == 0)
     #expect(files(below: target) == ["h/1.png", "h/2.png", "h/2.webp"])
   }
 

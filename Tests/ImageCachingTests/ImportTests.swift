@@ -197,24 +197,4 @@ import Testing
     #expect(try cache.cachedBody("https://h/1.png") == .bytes(body(30)))
     #expect(try cache.totals().bodyBytes == 30)
   }
-
-  @Test(arguments: [false, true]) func `an export for apps can be imported into another cache`(withExtension: Bool) throws {
-    let source = try makeCache(directory, clock: clock)
-    try source.write { (writer) throws(CacheError) in
-      for number in 0..<50 { try writer.put("https://h/\(number).png?w=\(number)", body(number * 4000)) }
-    }
-    try source.export(to: directory.file("out"), layout: .sdwebimage(withExtension: withExtension))
-    let target = try makeCache(directory, namespace: "target", clock: clock)
-    let images = (0..<50).map { image("https://h/\($0).png?w=\($0)") }
-    let folder = try FlatFolder(path: directory.file("out"))
-    let result = try target.importFlat(folder, images: images) { _ in
-      NewProof(depth: .none, image: ImageProperties(frames: 0))
-    }
-    #expect(result.imported == 50)
-    #expect(try target.totals() == (try source.totals()))
-    for number in 0..<50 {
-      #expect(try target.head("https://h/\(number).png?w=\(number)")?.storedAt == clock.source.wall())
-      #expect(try target.cachedBody("https://h/\(number).png?w=\(number)") == .bytes(body(number * 4000)))
-    }
-  }
 }

@@ -32,23 +32,6 @@ func nestReads(_ cache: ImageCache, _ count: Int, _ innermost: () -> Void = {}) 
 @Suite struct ProcessTests {
   let directory = TemporaryDirectory()
 
-  @Test func `two processes on one cache lose nothing, and totals stay correct`() async throws {
-    let cache = try openCache(directory.path)
-    let ours = Task.detached { for number in 0..<40 { try cache.put("parent \(number)", body(number * 10_000)) } }
-    await #expect(processExitsWith: .success) { [path = directory.path as String] in
-      let cache = try openCache(path)
-      for number in 0..<40 { try cache.put("child \(number)", body(number * 10_000)) }
-    }
-    try await ours.value
-    for number in 0..<40 {
-      #expect(try cache.cachedBody("parent \(number)") == .bytes(body(number * 10_000)))
-      #expect(try cache.cachedBody("child \(number)") == .bytes(body(number * 10_000)))
-    }
-    let totals = try cache.totals()
-    #expect(totals.entries == 80)
-    #expect(try cache.counted() == (80, totals.bodyBytes))
-  }
-
   @Test(arguments: [false, true])
   func `a process that crashes in a transaction leaves its committed entries and correct totals`(whileOpenHere: Bool) async throws
   {

@@ -129,11 +129,12 @@ struct BlockedQueries {
       url: Array("https://a/1.png#x".utf8),
       contentType: "image/gif",
       validators: Validators(etag: "\"x\""),
-      freshness: Freshness(lifetime: .seconds(5))
+      freshness: Freshness(lifetime: .seconds(5)),
+      lifetime: .seconds(20)
     )
     let data = try #require(try cache.data(forIdentity: a))
     #expect(data.bytes == bytes && !data.isExpired)
-    #expect(data.head.freshness == Freshness(lifetime: .seconds(5)))
+    #expect(data.head.freshness == Freshness(lifetime: .seconds(5)) && data.head.lifetime == .seconds(20))
     let record = try #require(try cache.entries(after: nil, limit: 1).first)
     #expect(record.shownURL == Array("https://a/1.png#x".utf8) && record.identity == a && record.etag == "\"x\"")
     #expect(record.contentType == "image/gif")
@@ -151,16 +152,6 @@ struct BlockedQueries {
     let head = try #require(try cache.data(forIdentity: a)).head
     #expect(head.image == ImageProperties(format: bytes == "x" ? nil : .gif, frames: 0))
     #expect(head.proof == .none && head.contentTypeMatch == match)
-  }
-
-  @Test func `an image can be stored with its own lifetime`() throws {
-    let clock = ManualClock()
-    let cache = try makeCache(directory, maxAge: .seconds(10), clock: clock)
-    try cache.storeData([1], identity: a, url: a, lifetime: .seconds(20))
-    clock.advance(by: .seconds(19))
-    #expect(try cache.contains(identity: a))
-    clock.advance(by: .seconds(1))
-    #expect(try !cache.contains(identity: a))
   }
 
   @Test func `a query renews the access time at most hourly`() throws {
@@ -189,14 +180,5 @@ struct BlockedQueries {
     let cache = try makeCache(directory, access: access)
     #expect(try cache.data(forIdentity: a) == nil)
     #expect(try cache.contains(identity: a) == (access == .readOnly))
-  }
-
-  @Test func `after the folder is deleted, a query misses, and a store recreates it`() async throws {
-    let cache = try makeCache(directory)
-    try cache.storeData(body(10), identity: a, url: a)
-    #expect(try run("/bin/rm", "-rf", directory.file("default")) == 0)
-    #expect(try await cache.asynchronous.data(forIdentity: a) == nil)
-    try await cache.asynchronous.storeData([1], identity: a, url: "https://a/1")
-    #expect(try await cache.asynchronous.data(forIdentity: a)?.bytes == [1])
   }
 }

@@ -149,15 +149,6 @@ import Testing
     #expect(try cache.present(["a", "b", "c"]) == ["c"])
   }
 
-  @Test func `trimming by access evicts the longest idle first`() throws {
-    let cache = try makeCache(directory, maxBodyBytes: 2000, trimTo: 0.5, expireBy: .access, clock: clock)
-    try fill(cache, ["a", "b", "c"], size: 1000)
-    clock.advance(by: .seconds(3600))
-    try cache.touch("a")
-    try cache.trim()
-    #expect(try cache.present(["a", "b", "c"]) == ["a"])
-  }
-
   @Test func `many entries are evicted in several transactions, and nothing is left behind`() throws {
     let cache = try makeCache(directory, maxBodyBytes: 100_000, trimTo: 0.1, clock: clock)
     for batch in 0..<5 {

@@ -51,14 +51,4 @@ import Testing
     #expect(blobs(directory).count == 3)
     if access == .readOnly { #expect(throws: CacheError.readOnly(path: cache.path)) { try cache.verify() } }
   }
-
-  @Test func `a verification finds missing blobs`() throws {
-    let cache = try makeCache(directory)
-    try cache.put("a", body(400_000))
-    for blob in blobs(directory) { unlink(directory.file("default/blobs/\(blob)")) }
-    var damages: [CachedBody.Damage] = []
-    #expect(try cache.verify { damages.append($1) }.removed == 1)
-    #expect(damages == [.missing])
-    #expect(try cache.totals().entries == 0)
-  }
 }
