@@ -160,27 +160,11 @@ struct FailureTests {
     #expect(end.image?.bodyBytes == (count > 1000 ? nil : count))
   }
 
-  @Test(
-    arguments: [
-      "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
-    ]
-  )
-  func `only normalised http and https URLs are fetched`(url: String) async throws {
-    let end = try await Fetcher().fetch(url)
-    #expect(end.failure?.kind == .invalidURL && end.summary.attempts == 0)
-  }
-
   @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"])
   func `an interrupted TLS handshake fails as tls, transient, and a server without TLS permanently`(answer: String) async throws {
     let listener = ClosingListener(answer: answer)
     let failure = try #require(try await Fetcher().fetch("https://127.0.0.1:\(listener.port)/a").failure)
     #expect(failure.kind == .tls && failure.isTransient == answer.isEmpty)
-  }
-
-  @Test func `an untrusted certificate fails as tls, permanently`() async throws {
-    let server = RawOrigin(try await Certificates()) { _ in .init("HTTP/1.1 200 OK\nContent-Length: 1", [1]) }
-    let failure = try #require(try await Fetcher().fetch(server.url("/a")).failure)
-    #expect(failure.kind == .tls && !failure.isTransient && failure.message.contains("certificate"))
   }
 }
 

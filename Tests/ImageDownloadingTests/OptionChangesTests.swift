@@ -122,11 +122,4 @@ struct OptionChangesTests {
     #expect(applied.requestValue(ofHeader: "A") == nil && applied.requestValue(ofHeader: "C") == "4")
     #expect(changes != Changes() && Set([changes, changes]).count == 1)
   }
-
-  @Test func `credentials of the manager are removed by nil`() {
-    let manager = DownloadOptions { $0.credentials = .fixed(Credential(user: "u", password: "p")) }
-    #expect(Changes().applied(to: manager).credentials != nil)
-    #expect(Changes { $0.credentials = nil }.applied(to: manager).credentials == nil)
-    #expect(Changes { $0.credentials = nil } != Changes())
-  }
 }

@@ -138,12 +138,6 @@ struct RequestTests {
     #expect(origin.requests.map { $0.headers["X-Job"] } == ["1", nil, "3", nil, "5", nil])
   }
 
-  @Test func `path and query are sent unchanged`() async throws {
-    let origin = try Origin(fallback: .body([1]))
-    _ = try await Fetcher().fetch(origin.url("/a%2Fb/c%20d//e?x=%26&y"))
-    #expect(origin.requests.map(\.target) == ["/a%2Fb/c%20d//e?x=%26&y"])
-  }
-
   @Test func `a header with a line break is rejected`() {
     #expect(DownloadOptions.isValidHeader(name: "X-A", value: "text, with \"marks\" and ü"))
     #expect(!DownloadOptions.isValidHeader(name: "X-A", value: "a\r\nX-B: b"))

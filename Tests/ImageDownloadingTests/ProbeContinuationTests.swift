@@ -15,12 +15,7 @@ struct ProbeContinuationTests {
     retries: Int = 0,
     judge: PrefixJudge
   ) async throws -> (end: End, requests: [RecordedRequest]) {
-    let origin = try Origin(["/a": behaviour])
-    let end = try await Fetcher().fetch(
-      origin.url("/a"),
-      options: .forTests(method: .probe, retries: retries, prefixJudge: judge)
-    )
-    return (end, origin.requests)
+    try await fetch(behaviour, .forTests(method: .probe, retries: retries, prefixJudge: judge))
   }
 
   private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }

@@ -16,16 +16,10 @@ struct ProbeTests {
     maxBytes: Int = 64 << 20,
     judge: PrefixJudge? = nil
   ) async throws -> (end: End, requests: [RecordedRequest]) {
-    let origin = try Origin(["/a": behaviour])
-    let options = DownloadOptions.forTests(
-      method: .probe,
-      retries: retries,
-      maxBytes: maxBytes,
-      streamAbove: 1000,
-      prefixJudge: judge
+    try await fetch(
+      behaviour,
+      .forTests(method: .probe, retries: retries, maxBytes: maxBytes, streamAbove: 1000, prefixJudge: judge)
     )
-    let end = try await Fetcher().fetch(origin.url("/a"), options: options)
-    return (end, origin.requests)
   }
 
   private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
@@ -164,15 +158,6 @@ struct ProbeTests {
     let origin = try Origin(["/a": .ranged(body)])
     let options = DownloadOptions.forTests(method: .probe, acceptStatus: [203])
     #expect(try await Fetcher().fetch(origin.url("/a"), options: options).failure?.status == 200)
-  }
-
-  @Test func `a probe follows redirects, to other origins too`() async throws {
-    let origin = try Origin(addresses: [.ipv4, .ipv4])
-    origin.set("/a", .redirect(to: origin.url("/b", host: 1)))
-    origin.set("/b", .ranged(body))
-    let image = try await Fetcher().fetch(origin.url("/a"), options: .forTests(method: .probe)).image
-    #expect(image?.bodyBytes == Self.step)
-    #expect(ranges(origin.requests) == ["bytes=0-65535", "bytes=0-65535"])
   }
 
   @Test func `an encoded part is decoded and has no total length`() async throws {

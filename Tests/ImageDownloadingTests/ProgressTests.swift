@@ -122,16 +122,6 @@ struct ProgressTests {
     #expect(texts(fetcher.recorder.events, of: 2) == ["started", "response 200", "0 of 3", "3 of 3", "finished"])
   }
 
-  @Test func `cancellation is reported last`() async throws {
-    let origin = try Origin(["/a": .stall])
-    let fetcher = try Fetcher()
-    fetcher.client.submit([download(1, origin.url("/a"))])
-    try await fetcher.recorder.waitForEvent { if case .started = $0 { true } else { false } }
-    fetcher.client.cancel([1])
-    _ = try await fetcher.recorder.waitForEnds(1)
-    #expect(texts(fetcher.recorder.events) == ["started", "cancelled"])
-  }
-
   @Test func `metrics and the response head are reported on request`() async throws {
     let origin = try Origin(["/a": .redirect(to: "/b"), "/b": .body(pattern(1000), headers: ["X-A": "1", "X-A": "2"])])
     let fetcher = try Fetcher()

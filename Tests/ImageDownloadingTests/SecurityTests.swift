@@ -15,9 +15,10 @@ struct SecurityTests {
       "http://127.0.0.1\r\n/", "http://u\r\nX: 1@127.0.0.1/", "http://127.0.0.1/a b", "http://127.0.0.1/ü",
       "http://bücher.example/",
       "http://127.0.0.1:80\t/", "\u{1}http://127.0.0.1/", "http://127.0.0.1\\@evil.test/", "http://a@b@127.0.0.1/",
+      "ftp://127.0.0.1/a", "file:///etc/passwd", "HTTP://127.0.0.1/a", "", "http:///a", "http://127.0.0.1",
     ]
   )
-  func `a URL with control characters, spaces or raw non-ASCII letters is rejected before libcurl sees it`(url: String)
+  func `a URL that isn't normalised, or neither http nor https, is rejected before libcurl sees it`(url: String)
     async throws
   {
     let end = try await Fetcher().fetch(url)
