@@ -31,20 +31,6 @@ import Testing
     await #expect(throws: ImageLoadError.self) { try await refresh.value }
   }
 
-  @Test func `a stale-while-revalidate image is served to everyone during its renewal`() async throws {
-    let album = try Album(freshness: .http)
-    let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]
-    let answer = Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers)
-    album.origin.set("/v.jpg", .sequence([answer, .status(503)]))
-    _ = try await album.source("/v.jpg")
-    album.clock.advance(by: .seconds(70))
-    let gate = album.origin.hold("/v.jpg")
-    #expect(try await album.source("/v.jpg") == .disk)
-    try await gate.waitForWaiting(1)
-    #expect(try await album.source("/v.jpg") == .disk)
-    gate.open()
-  }
-
   @Test func `a prefetch renews an image that a single load would still serve`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=300"]

@@ -13,35 +13,6 @@ import Testing
     loader.origin.set("/a.jpg", .body(SampleImages.jpeg(1), type: "image/jpeg"))
   }
 
-  @Test func `all waiters for one identity share one request, and each completes once`() async throws {
-    let gate = origin.holdAll()
-    let context = loader.context()
-    try loader.ask(Array(repeating: origin.url("/a.jpg"), count: 3), context)
-    try await gate.waitForWaiting(1)
-    try loader.ask(Array(repeating: origin.url("/a.jpg"), count: 2), context)
-    gate.open()
-    let results = try await loader.results(5)
-    #expect(results.allSatisfy { $0.outcome == .downloaded })
-    #expect(results.count { !$0.isShared } == 1)
-    #expect(results.map(\.receivedBytes).reduce(0, +) == SampleImages.jpeg(1).count)
-    #expect(origin.requests.count == 1)
-  }
-
-  @Test func `a permanent failure is remembered until it expires`() async throws {
-    #expect(try await loader.load(origin.url("/no.jpg")).failure?.status == 404)
-    let known = try await loader.load(origin.url("/no.jpg"))
-    #expect(known.outcome == .blacklisted && known.failure?.kind == .httpStatus)
-    #expect(origin.requests.count == 1)
-    loader.clock.advance(by: .seconds(6 * 3600 + 1))
-    #expect(try await loader.load(origin.url("/no.jpg")).outcome == .failed)
-    #expect(origin.requests.count == 2)
-  }
-
-  @Test func `in cache-only mode a miss makes no request`() async throws {
-    let result = try await loader.load(origin.url("/a.jpg"), loader.context(mode: .only))
-    #expect(result.outcome == .skipped && origin.requests.isEmpty)
-  }
-
   @Test func `bypass neither reads nor writes cache and blacklist`() async throws {
     let context = loader.context(mode: .bypass)
     #expect(try await loader.load(origin.url("/a.jpg"), context).outcome == .checked)

@@ -46,21 +46,6 @@ import Testing
     #expect(shown(await updates.next()) == "cleared")
   }
 
-  @Test func `a shared load isn't delivered late either`() async throws {
-    let slot = ImageSlot(manager: album.manager)
-    let gate = album.origin.hold("/1.jpg")
-    slot.bind(request(1, album))
-    let other = album.manager.load(request(1, album))
-    try await gate.waitForWaiting(1)
-    slot.bind(request(2, album))
-    gate.open()
-    #expect(try await other.value.source == .network)
-    var updates = slot.updates.makeAsyncIterator()
-    #expect(shown(await updates.next()) == "loaded 2")
-    slot.clear()
-    #expect(shown(await updates.next()) == "cleared")
-  }
-
   @Test func `an untaken image is dropped with its binding`() async throws {
     let slot = ImageSlot(manager: album.manager)
     _ = try await slot.bind(request(1, album)).value

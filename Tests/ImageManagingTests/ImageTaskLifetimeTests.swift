@@ -284,16 +284,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
     #expect(album.asked == requested)
   }
 
-  @Test func `a load that a shutdown cuts off throws that it was shut down`() async throws {
-    let gate = album.origin.hold("/1.jpg")
-    let task = album.manager.load(album.request(1))
-    try await gate.waitForWaiting(1)
-    await album.manager.shutDown()
-    await #expect(throws: ImageLoadError.shutDown) { try await task.value }
-    gate.open()
-  }
-
-  @Test func `an asynchronous shutdown of any number of tasks returns when all loads have ended`() async throws {
+  @Test func `an asynchronous shutdown of any number of tasks returns when all loads have ended as shut down`() async throws {
     let gate = album.origin.holdAll()
     let loads = (0..<10).map { album.manager.load(album.request($0)) }
     await withTaskGroup { group in
@@ -304,6 +295,7 @@ private func shutDownElsewhere(_ manager: ImageManager) async throws -> Watched<
         }
       }
     }
+    for load in loads { await #expect(throws: ImageLoadError.shutDown) { try await load.value } }
     gate.open()
   }
 

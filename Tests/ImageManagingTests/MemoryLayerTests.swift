@@ -67,12 +67,6 @@ import Testing
     #expect(try await album.source("/a.jpg") == .memory)
   }
 
-  @Test func `an expired image in memory isn't a hit`() async throws {
-    _ = try await album.source("/a.jpg")
-    album.clock.advance(by: .seconds(7 * 86_400 + 1))
-    #expect(try await album.source("/a.jpg") == .network)
-  }
-
   @Test func `memory-only loads write nothing to disk`() async throws {
     #expect(try await album.source("/a.jpg", mode: .memoryOnly) == .network)
     #expect(try album.cache.totals().entries == 0 && album.memory.count == 1)
@@ -228,15 +222,6 @@ private typealias Cache = MemoryCache<String, Int>
     await #expect(processExitsWith: .failure) { MemoryCache<Int, Int>().insert(1, for: 1, cost: -1) }
   }
 
-  @Test func `used entries outlive unused ones and one scan of new entries`() {
-    let cache = MemoryCache<Int, Int>(.init(maxCost: 100))
-    for key in 0..<100 { cache.insert(key, for: key, cost: 1) }
-    for _ in 0..<2 { for key in 0..<20 { _ = cache.value(for: key) } }
-    for key in 1_000..<2_000 { cache.insert(key, for: key, cost: 1) }
-    #expect((0..<20).allSatisfy { cache.contains($0) })
-    #expect(cache.count == 100)
-  }
-
   @Test func `an entry can be removed from memory`() {
     let cache = Cache(.init(maxCost: 100))
     cache.insert(1, for: "a", cost: 10)
@@ -266,17 +251,6 @@ private typealias Cache = MemoryCache<String, Int>
     #expect(asked.count == 10)
     #expect(cache.count == asked.filter { !$0.isMultiple(of: 2) }.count)
     #expect((0..<30).allSatisfy { !cache.contains($0) || !$0.isMultiple(of: 2) })
-  }
-
-  @Test func `namespaces and processing keep images apart in memory`() {
-    let image = CacheKey(identity: UnsafeRawBufferPointer(start: nil, count: 0))
-    let cache = MemoryCache<MemoryKey, Int>()
-    cache.insert(1, for: MemoryKey(namespace: "shop", image: image), cost: 1)
-    cache.insert(2, for: MemoryKey(namespace: "blog", image: image), cost: 1)
-    cache.insert(3, for: MemoryKey(namespace: "shop", image: image, processing: "width 100"), cost: 1)
-    #expect(cache.count == 3)
-    cache.removeAll { $0.namespace == "shop" }
-    #expect(cache.count == 1 && cache.value(for: MemoryKey(namespace: "blog", image: image)) == 2)
   }
 
   @Test func `every way of removal frees a value outside the lock`() {

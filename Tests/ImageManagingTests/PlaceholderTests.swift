@@ -14,8 +14,8 @@ import Testing
   private let loader = Loader.plain()
   private var origin: Origin { loader.origin }
 
-  /// The origin has the same image for every path but /own.
-  init() { origin.setFallback { .body(SampleImages.jpeg($0.path == "/own" ? 1 : 0), type: "image/jpeg") } }
+  /// The origin has the same image for every path.
+  init() { origin.setFallback(.body(SampleImages.jpeg(0), type: "image/jpeg")) }
 
   private func load(_ urls: [String], _ context: LoadContext, by loader: Loader? = nil) async throws -> [EntryResult] {
     var results: [EntryResult] = []
@@ -24,22 +24,6 @@ import Testing
   }
 
   private func urls(_ count: Int = 5) -> [String] { (1...count).map { origin.url("/\($0)") } }
-
-  @Test func `from the Nth URL on, equal bytes of a host fail and are neither stored nor remembered`() async throws {
-    let context = loader.context(verification: Self.rules)
-    let results = try await load(urls() + [origin.url("/own")] + urls(), context)
-    #expect(
-      results.map(\.outcome) == [
-        .downloaded, .downloaded, .failed, .failed, .failed, .downloaded, .hitDisk, .hitDisk, .failed, .failed, .failed,
-      ]
-    )
-    let failure = try #require(results[2].failure)
-    #expect(failure.kind == .placeholder && !failure.isTransient && results[2].checksum == results[0].checksum)
-    #expect(failure.message.contains(origin.url("/1")))
-    expectGolden(failure.message)
-    #expect(try loader.cache.totals().entries == 3)
-    #expect(try loader.cache.totals().blacklistEntries == 0)
-  }
 
   @Test func `contexts count separately, and one without the rule accepts all`() async throws {
     for _ in 1...2 {

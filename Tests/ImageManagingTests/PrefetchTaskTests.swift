@@ -127,19 +127,21 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
 
   /// Other ways of cancelling.
   enum Elsewhere: CaseIterable {
-    case downloader, manager
+    case downloader, manager, waitingTask
   }
 
   @Test(arguments: Elsewhere.allCases)
   func `a batch that is cancelled indirectly ends, and each request counts once`(_ elsewhere: Elsewhere) async throws {
     let gate = album.origin.holdAll()
     let batch = try album.prefetcher(concurrency: 8).prefetch(urls: album.urls(0..<8))
+    let waiting = Task { await batch.value }
     try await gate.waitForWaiting(8)
     switch elsewhere {
     case .downloader: album.manager.downloader.cancelAll(includingRunning: true)
     case .manager: album.manager.cancelAll()
+    case .waitingTask: waiting.cancel()
     }
-    #expect(await batch.value == PrefetchProgress(cancelled: 8))
+    #expect(await waiting.value == PrefetchProgress(cancelled: 8))
     try await album.origin.waitForInFlight(0)
     gate.open()
     #expect(!album.manager.isRunning)
@@ -155,16 +157,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     var last: PrefetchProgress?
     for await counts in try #require(progress) { last = counts }
     #expect(last == PrefetchProgress(loaded: 8))
-  }
-
-  @Test func `cancelling a task that waits for a batch cancels the batch`() async throws {
-    let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<8))
-    let waiting = Task { await batch.value }
-    try await gate.waitForWaiting(4)
-    waiting.cancel()
-    #expect(await waiting.value == PrefetchProgress(cancelled: 4))
-    gate.open()
   }
 
   /// When a URL's requests are cancelled.

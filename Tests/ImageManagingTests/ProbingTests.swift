@@ -44,12 +44,6 @@ import Testing
     gate.open()
   }
 
-  @Test func `a body that is good so far arrives whole`() async throws {
-    origin.set("/image", .body(Self.lateHeader, type: "image/jpeg"))
-    let result = try await loader.load(origin.url("/image"))
-    #expect(result.outcome == .downloaded && result.bytes == Self.lateHeader.count)
-  }
-
   @Test func `a load under other rules that shared a rejected transfer makes its own request`() async throws {
     let gate = Gate()
     origin.set("/image", .sequence([.held(gate, then: .body(Self.long)), .body(Self.long)]))
@@ -147,13 +141,6 @@ import Testing
     expectGolden(failure.message)
     origin.set("/whole", .ranged(bitmap + [UInt8](repeating: 0, count: 6000), type: "image/bmp"))
     #expect(try await loader.load(origin.url("/whole"), context).failure == nil)
-  }
-
-  @Test func `a server that ignores ranges costs little more than the prefix`() async throws {
-    origin.set("/image", .body(Self.long, type: "image/jpeg"))
-    let result = try await loader.load(origin.url("/image"), context(.probe))
-    #expect(result.outcome == .checked && result.bytes == Self.long.count)
-    #expect(result.receivedBytes <= 192 << 10)
   }
 
   private struct Declared: Sendable, CustomTestStringConvertible {

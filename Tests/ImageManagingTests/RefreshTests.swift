@@ -119,20 +119,6 @@ import Testing
     #expect(origin.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", nil])
   }
 
-  @Test func `different values of Vary headers are a miss, and equal ones a hit`() async throws {
-    let loader = try Loader()
-    let origin = loader.origin
-    origin.set("/a", Self.jpeg(1, ["Vary": "Accept-Language, Accept"]))
-    let german = loader.context(LoadOptions(), headers: [("Accept-Language", "de")])
-    let french = loader.context(LoadOptions(), headers: [("accept-language", "fr")])
-    #expect(try await loader.load(origin.url("/a"), german).outcome == .downloaded)
-    #expect(try await loader.load(origin.url("/a"), german).outcome == .hitDisk)
-    #expect(try await loader.load(origin.url("/a"), french).outcome == .downloaded)
-    #expect(try await loader.load(origin.url("/a"), french).outcome == .hitDisk)
-    #expect(try await loader.load(origin.url("/a")).outcome == .downloaded)
-    #expect(origin.requests.count == 3)
-  }
-
   @Test func `the cached image is shown first, and a 304 ends the load without another`() async throws {
     let album = try Album()
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\""))
@@ -151,7 +137,7 @@ import Testing
     while let event = await events.next() { if case .preview = event { Issue.record("it was shown twice") } }
   }
 
-  @Test func `a stale-while-revalidate image is served at once and renewed in the background`() async throws {
+  @Test func `a stale-while-revalidate image is served to everyone while it is renewed in the background`() async throws {
     let album = try Album(freshness: .http)
     let headers: HeaderFields = ["Cache-Control": "max-age=60, stale-while-revalidate=30"]
     album.origin.set("/v.jpg", Album.versioned(SampleImages.jpeg(1), etag: "\"1\"", headers: headers))
@@ -161,6 +147,7 @@ import Testing
     // Memory applies the lifetime; the disk still has a usable image.
     #expect(try await album.source("/v.jpg") == .disk)
     try await gate.waitForWaiting(1)
+    #expect(try await album.source("/v.jpg") == .disk)
     // A refresh shares the revalidation in progress, and the image is fresh afterwards.
     let sure = album.manager.load(album.request("/v.jpg", mode: .refresh))
     gate.open()

@@ -99,12 +99,6 @@ import Testing
     let only = try await loader.load(url, transforming(mode: .only))
     #expect(only.outcome == .hitDisk && only.width == 8 && origin.requests.count == 2)
   }
-
-  @Test func `an entry's stored bytes are the transformed image and the original, if kept`() async throws {
-    let first = try await loader.load(url, transforming(keepsOriginal: true))
-    #expect(try first.storedBytes.map(Int.init) == loader.cache.totals().bodyBytes)
-    #expect(try first.storedBytes == first.bytes + transformedHead().bodySize)
-  }
 }
 
 /// Transformed images that are damaged, impossible, or larger than others may be.

@@ -48,23 +48,6 @@ import Testing
     return try await loader.results(variants.count)
   }
 
-  private func identities() throws -> [String] {
-    try loader.cache.entries(after: nil, limit: 100).map { String(decoding: $0.identity, as: UTF8.self) }.sorted()
-  }
-
-  @Test func `variants of one URL are separate images with their own headers, and later hits`() async throws {
-    let url = origin.url("/a")
-    let first = try await load(url, [1, 2, 0], context())
-    #expect(first.map(\.outcome) == [.downloaded, .downloaded, .downloaded] && !first.contains { $0.isShared })
-    #expect(first.map(\.format) == [.png, .jpeg, .jpeg])
-    #expect(try identities() == [url, "\(url)#variant=jpeg", "\(url)#variant=png"])
-    let second = try await load(url, [0, 1, 2], context())
-    #expect(second.map(\.outcome) == [.hitDisk, .hitDisk, .hitDisk] && second.map(\.format) == [.jpeg, .png, .jpeg])
-    #expect(origin.requests.count == 3)
-    // Records show and exports hash the URL itself.
-    #expect(try loader.cache.entries(after: nil, limit: 100).allSatisfy { $0.shownURL == Array(url.utf8) })
-  }
-
   @Test func `Vary is compared with the variant's own headers`() async throws {
     let url = origin.url("/a")
     _ = try await load(url, [1, 2], context())

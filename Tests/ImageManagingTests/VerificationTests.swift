@@ -234,16 +234,6 @@ import Testing
     )
   }
 
-  @Test func `a result reports the remote cache status, and cached images aren't checked`() async throws {
-    set("/a.jpg", ["X-Cache": "MISS"], ["X-Cache": "HIT"])
-    let first = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
-    #expect(first.outcome == .downloaded && first.remoteCache == .hit && first.attempts == 1)
-    #expect(first.warnings == [])
-    let second = try await loader.load(origin.url("/a.jpg"), context(requiresHit: true))
-    #expect(second.outcome == .hitDisk && second.remoteCache == nil)
-    #expect(origin.requests.count == 2)
-  }
-
   @Test(
     arguments: [
       (HeaderFields([("X-Cache", "MISS from edge")]), RemoteCacheStatus.miss, "X-Cache: MISS from edge"),
