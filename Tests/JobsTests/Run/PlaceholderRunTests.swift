@@ -192,17 +192,6 @@ import Testing
     #expect(report.totals.hitDisk == 9 && report.totals.failed == 3)
   }
 
-  @Test func `images in memory count like those on disk`() throws {
-    let origin = try makeOrigin()
-    var job = try job(lost(origin, 12) + lost(origin, 12))
-    job.cache.memory = Job.Cache.Memory(maxCost: 10 << 20, maxCount: nil)
-    // Entries other than the last of the first half have ended when the second half is looked up.
-    job.prefetch.limits.concurrency = 1
-    for _ in 1...2 { #expect(try runs.run(job).report.totals.failed == 6) }
-    job.verify.placeholders = .report
-    #expect(try runs.run(job).report.placeholders.map(\.urls) == [12])
-  }
-
   @Test func `credentials are masked in a placeholder's first URL`() throws {
     let origin = try makeOrigin()
     let urls = lost(origin, 11).map { $0.replacing("http://", with: "http://user:secret@") }

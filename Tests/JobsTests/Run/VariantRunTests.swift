@@ -34,6 +34,9 @@ import Testing
         == ["\(url)#variant=png", "\(url)#variant=jpeg"]
     )
     for identity in try job.identities(of: url, in: cache) { #expect(try cache.contains(identity: identity)) }
+    // Records show and exports hash the URL itself.
+    let shown = try cache.entries(after: nil, limit: 9).map { String(decoding: $0.shownURL, as: UTF8.self) }
+    #expect(shown.sorted() == ["/a", "/a", "/b", "/b"].map { origin.url($0) })
     let (second, secondRows, _) = try runs.run(job)
     #expect(second.totals.hitDisk == 4 && secondRows.map { $0.variant ?? "-" } == ["png", "jpeg", "png", "jpeg"])
     #expect(origin.requests.count == 4)
