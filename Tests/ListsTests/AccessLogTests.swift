@@ -105,17 +105,6 @@ import Testing
     expectGolden(none.warnings[0])
   }
 
-  @Test func `compressed logs and pipes are read`() throws {
-    let text = get("/b.jpg") + get("/a.jpg") + get("/a.jpg")
-    for bytes in [Array(text.utf8), try gzip(text)] {
-      let pipe = TestPipe(holding: bytes)
-      var manifest = URLList(.standardInput, name: "-")
-      manifest.format = .combined
-      manifest.baseURL = try BaseURL("https://a.com")
-      #expect(try readAll([manifest], standardInput: pipe.readEnd).urls == ["https://a.com/a.jpg", "https://a.com/b.jpg"])
-    }
-  }
-
   @Test func `a log is recognized by its first line`() throws {
     let text = "\n\r\n" + get("/b.jpg") + get("/a.jpg") + get("/a.jpg") + get("/page")
     let urls = ["https://a.com/a.jpg", "https://a.com/b.jpg"]

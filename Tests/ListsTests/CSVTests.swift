@@ -31,11 +31,6 @@ import Testing
     #expect(result.entries[2].problem?.contains("urgent") == true)
   }
 
-  @Test func `tabs delimit TSV fields`() throws {
-    let result = try read("url\ttitle\nhttps://a.com/1,2\t\"a\tb\"\n", name: "list.tsv")
-    #expect(result.urls == ["https://a.com/1,2"])
-  }
-
   @Test func `broken rows are invalid entries, and reading continues`() throws {
     let result = try read(
       "url,x\nhttps://a.com/1\nhttps://a.com/a,b,1\n,1\n\"https://a.com/2\"x,1\n\"https://a.com/3,1\nhttps://a.com/4,1\n"
@@ -68,10 +63,6 @@ import Testing
     #expect(error?.line == line)
     #expect(error?.message.contains(word) == true)
     #expect(error?.description.hasPrefix("list.csv:\(line): ") == true)
-  }
-
-  @Test func `a single column is enough`() throws {
-    #expect(try read("\"url\"\nhttps://a.com/1\n\nhttps://a.com/2").urls == ["https://a.com/1", "https://a.com/2"])
   }
 
   @Test func `records that span blocks are read whole`() throws {

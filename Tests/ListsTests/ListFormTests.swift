@@ -255,7 +255,7 @@ import Testing
     ("list.csv", "\u{feff}\"sep=\t\"\ntitle\turl\na\thttps://a.com/1.jpg\n"),
     ("list.csv", "url\nhttps://a.com/1.jpg\n"), ("list", "sep=;\nurl;title\nhttps://a.com/1.jpg;x\n"),
     ("list", "url,title\nhttps://a.com/1.jpg,\"a, b\"\n"), ("list.txt", "title|url\nx|https://a.com/1.jpg\n"),
-    ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"),
+    ("list", "id\timage_link\n7\thttps://a.com/1.jpg\n"), ("list.tsv", "a,url,c\turl\n\"x,\ty\"\thttps://a.com/1.jpg\n"),
   ])
   func `the header of a table shows its delimiter`(_ name: String, text: String) throws {
     let result = try read(text, name: name)

@@ -262,20 +262,31 @@ private let opening = """
     #expect(try read(text) { $0.baseURL = base }.urls == ["https://a.com/1.jpg"])
   }
 
-  @Test func `fifty thousand entries are read in flat memory`() async {
+  @Test func `fifty thousand entries of a sitemap and of a product feed are read in flat memory`() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       let entry = { (number: Int) in
         "<url><loc>https://a.com/page/\(number)</loc><image:image><image:loc>https://images.example.com/catalogue/\(number)/large.jpg"
           + "</image:loc></image:image><lastmod>2026-11-21</lastmod></url>\n"
       }
-      let manifest = directory.manifest(opening + (0..<50_000).map(entry).joined() + "</urlset>", name: "large.xml")
-      let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path)
-      var batch = EntryBatch()
-      let hasEntries = try reader.next(&batch, maximum: 4096)
-      precondition(hasEntries)
-      let rest = try countEntries(of: reader, growth: 3000)
-      precondition(batch.entries.count + rest == 50_000)
+      let item = { (number: Int) in
+        "<item><title>Product \(number)</title><g:image_link>https://images.example.com/\(number)/1.jpg</g:image_link>"
+          + "<g:additional_image_link>https://images.example.com/\(number)/2.jpg</g:additional_image_link><g:id>P\(number)</g:id></item>\n"
+      }
+      let channel = "<rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\"><channel>\n"
+      let numbers = 0..<50_000
+      for (text, count) in [
+        (opening + numbers.map(entry).joined() + "</urlset>", 50_000),
+        (channel + numbers.map(item).joined() + "</channel></rss>", 100_000),
+      ] {
+        let manifest = directory.manifest(text, name: "large.xml")
+        let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path)
+        var batch = EntryBatch()
+        let hasEntries = try reader.next(&batch, maximum: 4096)
+        precondition(hasEntries)
+        let rest = try countEntries(of: reader, growth: 3000)
+        precondition(batch.entries.count + rest == count)
+      }
     }
   }
 }

@@ -157,22 +157,4 @@ import Testing
     #expect(result.urls.count == 5 && result.warnings.isEmpty)
     #expect(result.entries.allSatisfy { $0.priority == .normal })
   }
-
-  @Test func `fifty thousand products are read in flat memory`() async {
-    await #expect(processExitsWith: .success) {
-      let directory = TemporaryDirectory()
-      let item = { (number: Int) in
-        "<item><title>Product \(number)</title><g:image_link>https://images.example.com/\(number)/1.jpg</g:image_link>"
-          + "<g:additional_image_link>https://images.example.com/\(number)/2.jpg</g:additional_image_link><g:id>P\(number)</g:id></item>\n"
-      }
-      let head = "<rss version=\"2.0\" xmlns:g=\"http://base.google.com/ns/1.0\"><channel>\n"
-      let manifest = directory.manifest(head + (0..<50_000).map(item).joined() + "</channel></rss>", name: "large.xml")
-      let reader = try ListReader([manifest], order: .fifo, spoolDirectory: directory.path)
-      var batch = EntryBatch()
-      let hasEntries = try reader.next(&batch, maximum: 4096)
-      precondition(hasEntries && batch.note(0)?.id == "P0")
-      let rest = try countEntries(of: reader, growth: 3000)
-      precondition(batch.entries.count + rest == 100_000)
-    }
-  }
 }

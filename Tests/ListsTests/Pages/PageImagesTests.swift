@@ -202,13 +202,6 @@ import Testing
     #expect(claims[3].format == .png)
   }
 
-  @Test func `lazy attributes can be chosen`() {
-    var rules = PageRules()
-    rules.lazyAttributes = ["data-image"]
-    rules.lazySourceSets = []
-    #expect(page("<img data-src=a.png data-image=b.png data-srcset=c.png>", rules).urls == ["/news/b.png"])
-  }
-
   @Test(
     arguments: [
       (#"{"@type":"Article","image":"a.png","publisher":{"logo":{"@type":"ImageObject","url":"b.png"}}}"#, ["a.png", "b.png"]),
