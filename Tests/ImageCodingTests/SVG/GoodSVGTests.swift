@@ -62,13 +62,6 @@ import Testing
     }
   }
 
-  @Test func `the header of a prefix needs no more than the start tag`() throws {
-    let text = SVG.document("<path/>", attributes: "width='7' height='5'")
-    let end = Array(text.utf8).firstIndex(of: UInt8(ascii: ">"))! + 1
-    #expect(try SVG.header(Array(text.utf8), prefix: end).size == ImageSize(width: 7, height: 5))
-    #expect(throws: ImageError.self) { try SVG.header(Array(text.utf8), prefix: end - 1) }
-  }
-
   @Test func `an SVG isn't decoded to pixels`() {
     #expect(!SVGCoder().decodesPixels && PNGCoder().decodesPixels)
     let error = imageError { try SVG.decode(SVGImage.named("minimal.svg").bytes) }
