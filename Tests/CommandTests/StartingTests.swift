@@ -33,42 +33,32 @@ import Testing
     #expect(lazyOnes(libraries) == [])
   }
 
+  typealias RareImage = (file: String, type: String, library: String, names: [String])
+
   /// Images that each need a library, and the files by which the dynamic linker finds that.
-  private static let rareImages: [(file: String, type: String, library: String, names: [String])] = [
+  private static let rareImages: [RareImage] = [
     ("avif/photo.avif", "image/avif", "libavif", ["libavif.so.15", "libavif.so.16"]),
     ("tiff/raw.tif", "image/tiff", "libtiff", ["libtiff.so.6"]), ("heic/photo.heic", "image/heic", "libheif", ["libheif.so.1"]),
     ("jxl/photo.jxl", "image/jxl", "libjxl", ["libjxl.so.0.7"]),
   ]
 
-  @Test(arguments: rareImages) func `an image of a rare format loads its library`(
-    file: String,
-    type: String,
-    library: String,
-    names: [String]
-  ) async throws {
-    let origin = try Origin()
-    origin.set("/1", .body(Fixtures.bytes("images/\(file)"), type: type))
+  @Test(arguments: rareImages) func `an image of a rare format loads its library`(image: RareImage) async throws {
+    let origin = try Origin(["/1": .body(Fixtures.bytes("images/\(image.file)"), type: image.type)])
     let (libraries, result) = try await librariesLoaded(["check", origin.url("/1"), "--decode", "full"])
     #expect(result.status == 0, "\(result.outputText)\(result.errorText)")
-    #expect(lazyOnes(libraries).contains { $0.hasPrefix("\(library).so") })
+    #expect(lazyOnes(libraries).contains { $0.hasPrefix("\(image.library).so") })
   }
 
   @Test(arguments: rareImages)
-  func `an image without its library names the package to install, and others are good`(
-    file: String,
-    type: String,
-    library: String,
-    names: [String]
-  ) async throws {
-    let origin = try Origin()
-    origin.set("/1", .body(Fixtures.bytes("images/\(file)"), type: type))
-    origin.set("/1.jpg", .jpeg(1))
+  func `an image without its library names the package to install, and others are good`(image: RareImage) async throws {
+    let body = Behaviour.body(Fixtures.bytes("images/\(image.file)"), type: image.type)
+    let origin = try Origin(["/1": body, "/1.jpg": .jpeg(1)])
     // A file that isn't a library ends the search.
-    for name in names { job.folder.write("no library", to: name) }
+    for name in image.names { job.folder.write("no library", to: name) }
     let line = "check \(origin.url("/1")) \(origin.url("/1.jpg")) --decode full"
     let result = try await job.prewarm(line, environment: ["LD_LIBRARY_PATH": job.folder.path])
     #expect(result.status == 2, "\(result.outputText)\(result.errorText)")
-    expectGolden(result.outputText.lines(with: "install"), for: library)
+    expectGolden(result.outputText.lines(with: "install"), for: image.library)
     #expect(result.outputText.contains(" 1 of "), "\(result.outputText)")
   }
 
