@@ -185,17 +185,23 @@ public final class ImageCache: Sendable {
 
   // MARK: A deleted folder
 
+  /// How often a folder is recreated for one write: somebody may still be deleting it, or another process recreates it, too.
+  private static let recreationLimit = 8
+
   /// Calls `write`. If the folder, its index or its folder of bodies was deleted meanwhile, as by an administrator, recreates it and calls
-  /// `write` once more.
+  /// `write` again.
   func recreating<R>(_ write: (IndexEnvironment) throws(CacheError) -> R) throws(CacheError) -> R {
     try checkWritable()
-    let environment = environment
-    do throws(CacheError) {
-      return try write(environment)
-    } catch {
-      guard recreates, case .deleted = error else { throw error }
-      try recreate(environment)
-      return try write(self.environment)
+    var recreations = 0
+    while true {
+      let environment = environment
+      do throws(CacheError) {
+        return try write(environment)
+      } catch {
+        guard recreates, case .deleted = error, recreations < Self.recreationLimit else { throw error }
+        recreations += 1
+        try recreate(environment)
+      }
     }
   }
 
@@ -207,7 +213,14 @@ public final class ImageCache: Sendable {
         // A deletion that raced with another process's new files has left an index alone.
         if !folder.contains(FolderMarks.versionName) { try folder.remove(CacheFolder.indexName) }
       }
-      let new = try EnvironmentRegistry.open(folder, access: .readWrite, key: credentialHasher.key)
+      let new: IndexEnvironment
+      do throws(CacheError) {
+        new = try EnvironmentRegistry.open(folder, access: .readWrite, key: credentialHasher.key)
+      } catch {
+        // It has done so again: the lock of those who open was deleted, too.
+        if folder.contains(CacheFolder.indexName), !folder.contains(FolderMarks.versionName) { return }
+        throw error
+      }
       let isFirst = current.withLock { current in
         let isFirst = current === old
         if isFirst { current = new }

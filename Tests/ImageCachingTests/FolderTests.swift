@@ -217,7 +217,7 @@ import Testing
     #expect(reopened.credentialHasher.hasSameKey(as: key), "identities with credentials stay the same")
   }
 
-  @Test(arguments: ["all", "index.mdb", "index.mdb index.mdb-lock", "blobs", "blobs/tmp"])
+  @Test(arguments: ["all", "index.mdb", "index.mdb index.mdb-lock", "index.mdb-lock", "blobs", "blobs/tmp"])
   func `parts deleted under a running process are recreated, with what had arrived`(parts: String) throws {
     let cache = try makeCache(directory)
     let other = try makeCache(directory)

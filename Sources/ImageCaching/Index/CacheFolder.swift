@@ -88,6 +88,11 @@ final class CacheFolder: Sendable {
   }
 
   func contains(_ name: String) -> Bool { faccessat(descriptor.number, name, F_OK, 0) == 0 }
+  /// The inode of a file; nil if there is none.
+  func number(of name: String) -> ino_t? {
+    var status = stat()
+    return fstatat(descriptor.number, name, &status, 0) == 0 ? status.st_ino : nil
+  }
   func mayRead(_ name: String) -> Bool { faccessat(descriptor.number, name, R_OK, AT_EACCESS) == 0 }
 
   /// Throws if this user may not create files in the folder.

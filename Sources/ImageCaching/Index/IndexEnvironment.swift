@@ -9,11 +9,13 @@ import Synchronization
 /// ``EnvironmentRegistry`` ensures that. Transactions hold ``gate`` shared; moving or replacing the map requires holding it
 /// exclusively.
 final class IndexEnvironment: @unchecked Sendable {
-  // `handle`, `tables` and `index` change only while `gate` is held exclusively, and are read only while it is held shared. Any
+  // `handle`, `tables`, `index` and `lock` change only while `gate` is held exclusively, and are read only while it is held shared. Any
   // thread may use LMDB's environment itself.
   private(set) var handle: OpaquePointer?
   private(set) var tables: Tables
   private var index: Int32
+  /// The number of the lock file.
+  private var lock: ino_t?
 
   let folder: CacheFolder
   let isReadOnly: Bool
@@ -34,6 +36,7 @@ final class IndexEnvironment: @unchecked Sendable {
     handle = opened.handle
     tables = opened.tables
     index = opened.file
+    lock = folder.number(of: CacheFolder.indexLockName)
     isReadOnly = opened.isReadOnly
     self.folder = folder
     self.useLock = useLock
@@ -41,10 +44,12 @@ final class IndexEnvironment: @unchecked Sendable {
 
   deinit { close() }
 
-  /// Whether the index was deleted or replaced while open: it has no name any more.
+  /// Whether the index was deleted or replaced while open: it has no name any more, or its lock file has none, so that a process which
+  /// opens it now would share no lock with this one.
   var isDeleted: Bool {
     var status = stat()
-    return fstat(index, &status) != 0 || status.st_nlink == 0
+    if fstat(index, &status) != 0 || status.st_nlink == 0 { return true }
+    return !isReadOnly && folder.number(of: CacheFolder.indexLockName) != lock
   }
 
   // MARK: Reading
@@ -258,6 +263,7 @@ final class IndexEnvironment: @unchecked Sendable {
         try folder.remove(CacheFolder.indexLockName)
         let opened = try OpenedIndex(folder, access: .readWrite)
         (handle, tables, index) = (opened.handle, opened.tables, opened.file)
+        lock = folder.number(of: CacheFolder.indexLockName)
       }
       // Before the first write to the new index.
       if !isEmpty { try folder.synchronize(".") }
