@@ -28,7 +28,8 @@ struct JobFolder {
   var cacheDirectory: String { folder.file("cache") }
 
   var environment: [String: String?] {
-    ["PREWARM_CACHE_DIR": cacheDirectory, "XDG_CACHE_HOME": nil, "NO_COLOR": nil, "http_proxy": nil]
+    let cleared = ["XDG_CACHE_HOME", "NO_COLOR", "http_proxy", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"]
+    return Dictionary(uniqueKeysWithValues: cleared.map { ($0, nil) } + [("PREWARM_CACHE_DIR", cacheDirectory)])
   }
 
   /// Writes a job to the file of its name, or `test` to `job.yaml`; by default over the manifest `urls.txt`.

@@ -67,6 +67,14 @@ package func readAll(_ descriptor: Int32, limit: Int) -> [UInt8]? {
   return failed ? nil : bytes
 }
 
+/// The first `limit` bytes of a file as text; nil if it can't be read.
+package func readText(_ path: String, limit: Int = 4096) -> String? {
+  let number = open(path, O_RDONLY | O_CLOEXEC)
+  guard number >= 0 else { return nil }
+  let file = FileDescriptor(owning: number)
+  return readAll(file.number, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+}
+
 /// Reads from `offset` until `destination` is full or the file ends, and returns the number of bytes; nil if it fails, with the
 /// error in `errno`.
 package func readAll(_ descriptor: Int32, at offset: UInt64, into destination: UnsafeMutableRawBufferPointer) -> Int? {

@@ -199,14 +199,6 @@ package struct MemoryPressureSources: Sendable, Hashable {
   }
 }
 
-/// The first `limit` bytes of a file as text; nil if it can't be read.
-func readText(_ path: String, limit: Int = 4096) -> String? {
-  let number = open(path, O_RDONLY | O_CLOEXEC)
-  guard number >= 0 else { return nil }
-  let file = FileDescriptor(owning: number)
-  return readAll(file.number, limit: limit).map { String(decoding: $0, as: UTF8.self) }
-}
-
 enum ControlGroup {
   /// The folder of the process's group in the unified hierarchy (cgroup v2); nil if it isn't mounted.
   ///

@@ -181,22 +181,23 @@ extension DownloadOptions.Connection {
   }
 }
 
+/// The value of a variable; nil if it isn't set or is empty.
+func environmentVariable(_ name: String) -> String? {
+  getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}
+
 /// The proxy of the environment, by the rules of libcurl (libcurl-env(3)).
 enum EnvironmentProxy {
   /// The variable whose proxy requests to `host` would use. libcurl doesn't read `HTTP_PROXY`, which servers set from `Proxy`.
   static func variable(isSecure: Bool, host: String) -> String? {
     let names = (isSecure ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]) + ["all_proxy", "ALL_PROXY"]
-    guard let name = names.first(where: { value(of: $0) != nil }) else { return nil }
+    guard let name = names.first(where: { environmentVariable($0) != nil }) else { return nil }
     return excludes(host) ? nil : name
-  }
-
-  private static func value(of name: String) -> String? {
-    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
   /// Whether `no_proxy` lists the host, or a domain above it. Networks aren't compared: each may have the host.
   private static func excludes(_ host: String) -> Bool {
-    guard let list = value(of: "no_proxy") ?? value(of: "NO_PROXY") else { return false }
+    guard let list = environmentVariable("no_proxy") ?? environmentVariable("NO_PROXY") else { return false }
     return list.split { $0 == "," || $0 == " " }.contains { entry in
       let domain = entry.drop { $0 == "." }.lowercased()
       return domain == "*" || domain == host || host.hasSuffix("." + domain) || domain.contains("/")

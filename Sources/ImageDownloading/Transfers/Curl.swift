@@ -60,9 +60,8 @@ package struct SystemCertificates: Sendable {
   ]
 
   private init() {
-    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
-    file = variable("CURL_CA_BUNDLE") ?? variable("SSL_CERT_FILE")
-    if variable("CURL_CA_BUNDLE") == nil { folder = variable("SSL_CERT_DIR") }
+    let bundle = environmentVariable("CURL_CA_BUNDLE")
+    (file, folder) = (bundle ?? environmentVariable("SSL_CERT_FILE"), bundle == nil ? environmentVariable("SSL_CERT_DIR") : nil)
     let version = curl_version_info(CURLVERSION_SEVENTH)?.pointee
     let standard = version?.cainfo.map { String(cString: $0) }
     if isEmpty { file = ([standard].compactMap(\.self) + Self.files).first { access($0, R_OK) == 0 } }

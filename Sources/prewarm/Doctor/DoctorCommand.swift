@@ -42,7 +42,9 @@ struct DoctorCommand: ParsableCommand {
     let certificates = SystemCertificates.found
     findings.add("certificates", [certificates.file, certificates.folder].compactMap(\.self))
     if certificates.isEmpty {
-      findings.addProblem("there are no CA certificates, so no https URL can be loaded; install ca-certificates")
+      findings.addProblem("there are no CA certificates, so https URLs can't be loaded; install ca-certificates")
+    } else if let file = certificates.file, access(file, R_OK) != 0 {
+      findings.addProblem("cannot read the CA certificates in \(file): \(errorSentence())")
     }
     findings.add("problems", findings.problems)
     try options.json ? printJSON(findings.json) : printData(findings.text)

@@ -33,7 +33,10 @@ enum Machine {
   static var commit: String? {
     // The notes of an ELF file are on its first page: sizes of name and value, type 3 (NT_GNU_BUILD_ID), and the name.
     let mark: [UInt8] = [4, 0, 0, 0, 28, 0, 0, 0, 3, 0, 0, 0] + Array("GNU\0prewarm\0".utf8)
-    let page = bytes("/proc/self/exe", limit: 4096)
+    let number = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    let file = FileDescriptor(owning: number)
+    guard let page = readAll(file.number, limit: 4096) else { return nil }
     return page.firstRange(of: mark).map { hexadecimal(page[$0.upperBound...].prefix(20)) }
   }
 
@@ -85,14 +88,7 @@ enum Machine {
       .map { String($0.element.type) } ?? "unknown file system"
   }
 
-  fileprivate static func text(_ path: String) -> String { String(decoding: bytes(path, limit: 1 << 22), as: UTF8.self) }
-
-  private static func bytes(_ path: String, limit: Int) -> [UInt8] {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { return [] }
-    let file = FileDescriptor(owning: number)
-    return readAll(file.number, limit: limit) ?? []
-  }
+  fileprivate static func text(_ path: String) -> String { readText(path, limit: 1 << 22) ?? "" }
 }
 
 /// The packages of files, from dpkg's database (dpkg-query(1)), or from the file VERSIONS beside libraries that came with the command: lines
