@@ -31,13 +31,27 @@ enum Machine {
 
   /// The commit that `scripts/build` wrote into the build ID of the command: `prewarm`, a null byte and 20 bytes; nil in other builds.
   static var commit: String? {
-    // The notes of an ELF file are on its first page: sizes of name and value, type 3 (NT_GNU_BUILD_ID), and the name.
-    let mark: [UInt8] = [4, 0, 0, 0, 28, 0, 0, 0, 3, 0, 0, 0] + Array("GNU\0prewarm\0".utf8)
     let number = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { return nil }
     let file = FileDescriptor(owning: number)
-    guard let page = readAll(file.number, limit: 4096) else { return nil }
-    return page.firstRange(of: mark).map { hexadecimal(page[$0.upperBound...].prefix(20)) }
+    func bytes(at offset: UInt64, _ count: Int) -> [UInt8] {
+      [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        filled = readAll(file.number, at: offset, into: UnsafeMutableRawBufferPointer(buffer)) ?? 0
+      }
+    }
+    func value(_ bytes: [UInt8], _ offset: Int, _ size: Int) -> UInt64 {
+      bytes.dropFirst(offset).prefix(size).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    // elf(5): the place and number of the program headers, of 56 bytes each; type 4 is a note, with its place in the file.
+    let header = bytes(at: 0, 64)
+    let headers = bytes(at: value(header, 32, 8), 56 * Int(value(header, 56, 2)))
+    // A note has the sizes of name and value, type 3 (NT_GNU_BUILD_ID), and the name.
+    let mark: [UInt8] = [4, 0, 0, 0, 28, 0, 0, 0, 3, 0, 0, 0] + Array("GNU\0prewarm\0".utf8)
+    for row in stride(from: 0, to: headers.count, by: 56) where value(headers, row, 4) == 4 {
+      let note = bytes(at: value(headers, row + 8, 8), 1024)
+      if let range = note.firstRange(of: mark) { return hexadecimal(note[range.upperBound...].prefix(20)) }
+    }
+    return nil
   }
 
   /// The files of the loaded shared libraries, each with its package and version if dpkg, or the list of a relocatable build, has them.
