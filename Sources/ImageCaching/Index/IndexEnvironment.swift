@@ -251,9 +251,6 @@ final class IndexEnvironment: @unchecked Sendable {
     if isReadOnly { throw .readOnly(path: folder.path) }
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
-      // The file system frees the old index when its last descriptor is closed, which takes half a second for 700 MB.
-      let old = duplicateOfIndex()
-      defer { withExtendedLifetime(old) {} }
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
         close()
