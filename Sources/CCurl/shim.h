@@ -16,7 +16,7 @@ static inline CURLcode curl_set_list(CURL *easy, CURLoption option, struct curl_
   return curl_easy_setopt(easy, option, value);
 }
 
-// Callbacks of a transfer, each with its context: body bytes, header lines, opening a socket, a connection about to be used.
+// Callbacks of a transfer, each with its context: body bytes, header lines, opening and closing a socket, a connection about to be used.
 typedef size_t (*curl_bytes_callback)(char *bytes, size_t one, size_t count, void *context);
 static inline CURLcode curl_set_body_callback(CURL *easy, curl_bytes_callback call, void *context) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
@@ -29,6 +29,10 @@ static inline CURLcode curl_set_header_callback(CURL *easy, curl_bytes_callback 
 static inline CURLcode curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback call, void *context) {
   curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
   return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, call);
+}
+static inline CURLcode curl_set_close_socket_callback(CURL *easy, curl_closesocket_callback call, void *context) {
+  curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, call);
 }
 static inline CURLcode curl_set_prerequest_callback(CURL *easy, curl_prereq_callback call, void *context) {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);

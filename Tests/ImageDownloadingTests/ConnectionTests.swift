@@ -1,4 +1,5 @@
 import Base
+import Foundation
 import ImageDownloading
 import TestOrigin
 import TestSupport
@@ -39,6 +40,44 @@ struct ConnectionTests {
     let ends = try await fetcher.fetchAll((0..<100).map { origin.url("/\($0)") }, options: .forTests())
     let others = ends.filter { $0.image?.totalBytes != 1 || $0.summary.attempts != 1 }
     #expect(others.isEmpty)
+  }
+
+  /// The copy stands for a forked process, which has all sockets until it executes another program.
+  @Test func `a socket isn't watched after it is closed, even while another process has it`() async throws {
+    let used = Watched<Set<Int>>([])
+    let origin = try Origin(
+      fallback: .computed { request in
+        used.withLock { $0.insert(request.connection).inserted } ? .body([7]) : .close
+      }
+    )
+    let fetcher = try Fetcher()
+    #expect(try await fetcher.fetch(origin.url("/a")).image != nil)
+    let socket = try #require(descriptors().first { peerPort(of: $0) == origin.port })
+    let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
+    defer { close(copy) }
+    var status = stat()
+    fstat(copy, &status)
+    let inode = "ino:\(String(status.st_ino, radix: 16)) "
+    func isWatched() -> Bool { descriptors().contains { contents(ofFile: "/proc/self/fdinfo/\($0)").contains(inode) } }
+    #expect(isWatched())
+    #expect(try await fetcher.fetch(origin.url("/b")).image != nil)
+    #expect(!isWatched())
+  }
+
+  private func descriptors() -> [Int32] {
+    let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+    return (names ?? []).compactMap { Int32($0) }
+  }
+
+  private func contents(ofFile path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+  private func peerPort(of socket: Int32) -> Int? {
+    var address = sockaddr_in()
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isKnown = withUnsafeMutableBytes(of: &address) { bytes in
+      getpeername(socket, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length) == 0
+    }
+    return isKnown && address.sin_family == AF_INET ? Int(address.sin_port.byteSwapped) : nil
   }
 
   @Test(arguments: [true, false]) func `a server without HTTP/2 fails if only HTTP/2 is allowed`(isSecure: Bool) async throws {

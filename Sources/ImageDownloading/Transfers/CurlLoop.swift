@@ -23,20 +23,9 @@ final class CurlLoop {
   private var timer: MonotonicInstant?
   /// Sockets that the system couldn't watch, for lack of memory or watches: retried, or transfers would wait for nothing.
   private var unwatched: [Int32: Int32] = [:]
-  /// By socket.
-  private var uses: [Use] = []
   /// All that were ever started here.
   private var transfers: [Transfer] = []
   private(set) var running = 0
-
-  /// Whether a socket is used by transfers.
-  private enum Use: UInt8 {
-    case used
-    /// libcurl doesn't watch it, but epoll does: a kept connection is idle between all requests, so that saves system calls.
-    case idle
-    /// An idle HTTP/2 connection, which receives frames that don't belong to a response.
-    case idleHTTP2
-  }
 
   /// Creates a loop whose ``poll(milliseconds:whenAwake:)`` also watches `wakeDescriptor`.
   init(number: Int, wakeDescriptor: Int32, time: TimeSource) throws(DownloaderError) {
@@ -51,7 +40,7 @@ final class CurlLoop {
     self.number = number
     self.wakeDescriptor = wakeDescriptor
     self.time = time
-    record = TransferRecord(loop: number, now: time.monotonic())
+    record = TransferRecord(loop: number, poller: poller, now: time.monotonic())
     let context = Unmanaged.passUnretained(self).toOpaque()
     curl_multi_set_socket_callback(
       multi,
@@ -103,10 +92,10 @@ final class CurlLoop {
     var isWoken = false
     let ready = UnsafeMutableBufferPointer(start: events, count: max(0, Int(count)))
     // Idle ones first: libcurl may close one below, and another thread may then have its number.
-    for index in ready.indices where ready[index].descriptor != wakeDescriptor && use(of: ready[index].descriptor) != .used {
+    for index in ready.indices where record.use(of: ready[index].descriptor).isIdle {
       // The server closed it, which libcurl detects before it reuses it, or sent unrequested bytes.
       endIfUnasked(ready[index].descriptor)
-      setUse(of: ready[index].descriptor, .used)
+      record.setUse(of: ready[index].descriptor, .used)
       _ = setWatch(of: ready[index].descriptor, for: CURL_POLL_REMOVE)
       ready[index].descriptor = -1
     }
@@ -206,34 +195,22 @@ final class CurlLoop {
   /// - Parameter easy: the handle of the connection.
   private func watch(_ socket: Int32, of easy: UnsafeMutableRawPointer?, for what: Int32) {
     let isUnwatched = !unwatched.isEmpty && unwatched.removeValue(forKey: socket) != nil
-    // libcurl may be about to close it, which ends the watch too.
-    if what == CURL_POLL_REMOVE {
+    if what == CURL_POLL_REMOVE, record.use(of: socket) != .other {
       var version = 0
       if let easy { curl_get_long(easy, CURLINFO_HTTP_VERSION, &version) }
-      setUse(of: socket, version == CURL_HTTP_VERSION_2_0 ? .idleHTTP2 : .idle)
+      record.setUse(of: socket, version == CURL_HTTP_VERSION_2_0 ? .idleHTTP2 : .idle)
       endIfUnasked(socket)
       if !isUnwatched { return }
     }
-    setUse(of: socket, .used)
+    if record.use(of: socket) != .other { record.setUse(of: socket, .used) }
     if !setWatch(of: socket, for: what) { unwatched[socket] = what }
   }
 
   /// Shuts down an idle connection with unread bytes, which would be taken for the next response; libcurl then doesn't reuse it.
   private func endIfUnasked(_ socket: Int32) {
-    guard use(of: socket) == .idle else { return }
+    guard record.use(of: socket) == .idle else { return }
     var byte: UInt8 = 0
     if recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0 { shutdown(socket, Int32(SHUT_RDWR)) }
-  }
-
-  private func use(of socket: Int32) -> Use { Int(socket) < uses.count ? uses[Int(socket)] : .used }
-
-  private func setUse(of socket: Int32, _ use: Use) {
-    let index = Int(socket)
-    if index >= uses.count {
-      guard use != .used else { return }
-      uses.append(contentsOf: repeatElement(.used, count: index + 1 - uses.count))
-    }
-    uses[index] = use
   }
 
   /// Returns whether the system watches the socket as requested; a closed one needs no watch.
@@ -301,9 +278,41 @@ final class TransferRecord {
   var report: CurlReport
   /// The transfers whose progress is to be reported.
   var progressing: [Transfer] = []
+  private let poller: Int32
+  /// By socket.
+  private var uses: [Use] = []
 
-  init(loop: Int, now: MonotonicInstant) {
+  /// Who uses a socket.
+  enum Use: UInt8 {
+    /// No connection: it wakes libcurl after a name was resolved.
+    case other
+    case used
+    /// libcurl doesn't watch it, but epoll does: a kept connection is idle between all requests, so that saves system calls.
+    case idle
+    /// An idle HTTP/2 connection, which receives frames that don't belong to a response.
+    case idleHTTP2
+
+    var isIdle: Bool { self == .idle || self == .idleHTTP2 }
+  }
+
+  init(loop: Int, poller: Int32, now: MonotonicInstant) {
     report = CurlReport(loop)
-    self.now = now
+    (self.poller, self.now) = (poller, now)
+  }
+
+  func use(of socket: Int32) -> Use { Int(socket) < uses.count ? uses[Int(socket)] : .other }
+
+  func setUse(of socket: Int32, _ use: Use) {
+    let index = Int(socket)
+    if index >= uses.count { uses.append(contentsOf: repeatElement(.other, count: index + 1 - uses.count)) }
+    uses[index] = use
+  }
+
+  /// Closes a connection's socket. Closing alone doesn't end the watch while a process that was just forked has the socket, too; the number
+  /// may be another socket's by then, which would be taken for an idle one of ours.
+  func close(_ socket: Int32) {
+    _ = system_watch(poller, socket, 0)
+    setUse(of: socket, .other)
+    Platform.close(socket)
   }
 }

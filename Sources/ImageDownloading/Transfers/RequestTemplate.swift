@@ -67,6 +67,15 @@ final class RequestTemplate {
     setTLS(easy, options.connection.tls)
     setTLSVersion(easy)
     setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
+    // Its context is the loop's record: a connection outlives its transfers.
+    curl_set_close_socket_callback(
+      easy,
+      { record, socket in
+        Unmanaged<TransferRecord>.fromOpaque(record!).takeUnretainedValue().close(socket)
+        return 0
+      },
+      Unmanaged.passUnretained(transfer.record).toOpaque()
+    )
   }
 
   private func setProxy(_ easy: UnsafeMutableRawPointer, _ proxy: DownloadOptions.Proxy) {

@@ -316,6 +316,7 @@ extension Transfer {
     let descriptor = system_socket(target.pointee.family, target.pointee.socktype, target.pointee.protocol)
     guard descriptor >= 0 else { return CURL_SOCKET_BAD }
     record.report.openedConnections += 1
+    record.setUse(of: descriptor, .used)
     request.hasOpenedSocket = true
     if request.phase == .resolving { advance(to: .connecting) }
     // A connection without acknowledgements is closed with all its requests; otherwise new HTTP/2 requests would keep joining it. The limit
