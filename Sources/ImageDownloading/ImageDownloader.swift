@@ -145,8 +145,8 @@ public final class ImageDownloader: Sendable {
   /// Removes all cookies set by responses to downloads with ``DownloadOptions/handlesCookies``.
   public func clearCookies() { inbox.post(.clearCookies) }
 
-  /// Forgets failures of hosts, so that hosts that kept failing get requests again; pauses that hosts requested stay. For
-  /// use when the network has changed or another job begins.
+  /// Forgets failures of hosts, so that hosts that kept failing get requests again, on new connections; pauses that hosts requested
+  /// stay. For use when the network has changed or another job begins.
   public func forgetFailures() { inbox.post(.forgetFailures) }
 
   /// Cancels everything, and blocks until the transfer thread has ended and all receivers have every event; a second call does nothing.

@@ -187,6 +187,20 @@ public struct EntryBatch: Sendable {
     entries.append(entry)
   }
 
+  /// Adds an entry with copies of its URLs.
+  package mutating func append(copying entry: Entry) {
+    var fields = entry.fields
+    let (request, written) = (fields.requestRange, fields.writtenRange)
+    fields.requestRange = append(entry.text[request])
+    fields.writtenRange = written == request ? fields.requestRange : append(entry.text[written])
+    append(fields, owner: entry.owner)
+  }
+
+  private mutating func append(_ text: ArraySlice<UInt8>) -> Range<Int> {
+    bytes += text
+    return bytes.count - text.count..<bytes.count
+  }
+
   /// Whether an entry may have an owner.
   package var hasOwners: Bool { !owners.isEmpty }
 

@@ -60,6 +60,8 @@ public struct EntryResult: Sendable {
     package var transformed: TransformedImage?
     package var storeFailure: ImageFailure?
     package var staleReason: ImageFailure?
+    /// Whether it is good after a failure of the same run.
+    package var isRecovered = false
 
     package init() {}
   }

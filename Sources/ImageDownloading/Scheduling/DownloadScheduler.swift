@@ -110,6 +110,7 @@ final class DownloadScheduler: @unchecked Sendable {
       case .clearCookies: pool.clearCookies()
       case .forgetFailures:
         queue.forgetFailures()
+        pool.closeIdleConnections()
         monitor.forgetFailures()
       case .shutDown:
         for client in clients.values { cancelAll(of: client, includingRunning: true) }

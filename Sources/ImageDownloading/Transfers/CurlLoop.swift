@@ -74,6 +74,11 @@ final class CurlLoop {
   /// Sets the maximum number of open connections, including those in use.
   func setMaximumConnections(_ count: Int) { curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, count) }
 
+  /// Shuts down kept connections that no transfer uses; libcurl then opens new ones.
+  func closeIdleConnections() {
+    for socket in record.idleSockets { shutdown(socket, Int32(SHUT_RDWR)) }
+  }
+
   /// How long it may sleep unless a socket is ready or something is due at `instant`, rounded up; -1 without limit.
   func sleepMilliseconds(until instant: MonotonicInstant = MonotonicInstant(nanoseconds: .max)) -> Int32 {
     let wake = min(instant.nanoseconds, timer?.nanoseconds ?? .max, record.nextTimeLimit.nanoseconds)
@@ -301,6 +306,8 @@ final class TransferRecord {
   }
 
   func use(of socket: Int32) -> Use { Int(socket) < uses.count ? uses[Int(socket)] : .other }
+
+  var idleSockets: [Int32] { uses.indices.filter { uses[$0].isIdle }.map(Int32.init) }
 
   func setUse(of socket: Int32, _ use: Use) {
     let index = Int(socket)

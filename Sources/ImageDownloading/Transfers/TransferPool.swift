@@ -87,6 +87,11 @@ final class TransferPool {
     shares.boundCookies()
   }
 
+  func closeIdleConnections() {
+    loop.closeIdleConnections()
+    for other in others { other.whileHalted { $0.closeIdleConnections() } }
+  }
+
   func clearCookies() { shares.clearCookies() }
 
   /// Sends what other threads are to do, and lets those that were halted continue.

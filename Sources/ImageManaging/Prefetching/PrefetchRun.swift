@@ -37,6 +37,7 @@ package final class PrefetchRun: Sendable {
   private let manager: ImageManager
   private let context: LoadContext
   private let window: Int
+  private let delay: Duration
   private let deadline: Duration?
   private let time: TimeSource
   private let receiver: Receiver
@@ -44,10 +45,17 @@ package final class PrefetchRun: Sendable {
   /// Whether ``stop(gracefully:)`` was called, although its message may still be on the way.
   private let isStopped = Atomic(false)
 
-  /// Creates a run for ``run(_:)``, with the rules of `context` for requests and images; it ends at the latest after `deadline`, if there
-  /// is one.
-  package init(manager: ImageManager, context: LoadContext, deadline: Duration? = nil, time: TimeSource = .system) {
-    (self.manager, self.context, self.deadline, self.time, window) = (manager, context, deadline, time, Self.largestWindow)
+  /// Creates a run for ``run(_:)``, with the rules of `context` for requests and images; it reads nothing before `delay` has passed, and
+  /// ends at the latest after `deadline`, if there is one.
+  package init(
+    manager: ImageManager,
+    context: LoadContext,
+    delay: Duration = .zero,
+    deadline: Duration? = nil,
+    time: TimeSource = .system
+  ) {
+    (self.manager, self.context, self.delay, self.deadline, self.time) = (manager, context, delay, deadline, time)
+    window = Self.largestWindow
     let mailbox = Mailbox<Message>()
     self.mailbox = mailbox
     receiver = Receiver { mailbox.post($0) }
@@ -55,7 +63,9 @@ package final class PrefetchRun: Sendable {
 
   /// Creates a run with at most `window` pending requests, whose messages go to `post`, for a thread that has several.
   init(manager: ImageManager, context: LoadContext, window: Int, post: @escaping @Sendable (Message) -> Void) {
-    (self.manager, self.context, self.window, deadline, time, mailbox) = (manager, context, window, nil, .system, nil)
+    (self.manager, self.context, self.window, delay, deadline, time, mailbox) = (
+      manager, context, window, .zero, nil, .system, nil
+    )
     receiver = Receiver(post)
   }
 
@@ -117,7 +127,9 @@ package final class PrefetchRun: Sendable {
     init(_ run: PrefetchRun, _ delegate: Delegate) {
       self.run = run
       self.delegate = delegate
-      state = PrefetchState(window: run.window, deadline: run.deadline.map { run.time.monotonic().advanced(by: $0) })
+      let now = run.time.monotonic()
+      let deadline = run.deadline.map { now.advanced(by: $0) }
+      state = PrefetchState(window: run.window, start: now.advanced(by: run.delay), deadline: deadline)
     }
 
     mutating func take(_ message: Message) {
@@ -253,6 +265,8 @@ package struct PrefetchState {
 
   /// The maximum number of pending requests.
   private let window: Int
+  /// Nothing is read before; nil if it may be at once.
+  private let start: MonotonicInstant?
   private let deadline: MonotonicInstant?
   private(set) var pending = 0
   private(set) var sourceEnded = false
@@ -262,9 +276,8 @@ package struct PrefetchState {
   private var stopping = Stopping.no
   private var cancelled = Stopping.no
 
-  package init(window: Int, deadline: MonotonicInstant?) {
-    self.window = window
-    self.deadline = deadline
+  package init(window: Int, start: MonotonicInstant? = nil, deadline: MonotonicInstant?) {
+    (self.window, self.start, self.deadline) = (window, start, deadline)
   }
 
   /// Whether the run ends early: by its deadline or a stop.
@@ -283,6 +296,7 @@ package struct PrefetchState {
     switch stopping {
     case .no:
       if sourceEnded && pending == 0 { return .end }
+      if let start, now < start { return .wait(until: min(start, deadline ?? start), forSource: false) }
       let room = min(Self.batchLimit, window - pending)
       let mayRead = !sourceEnded && !isPaused && room > 0
       if mayRead && !sourceIsBlocked { return .read(maximum: room) }

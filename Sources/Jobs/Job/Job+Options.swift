@@ -140,6 +140,8 @@ extension Job {
     package var tls = TLSFiles()
     /// The statuses of a good response, as the user wrote them.
     package var acceptStatus = [200...200]
+    /// The pause before entries whose failure may be temporary are requested once more, at the end of the run; nil: they aren't.
+    package var recheck: Duration?
     /// If there are any, each entry is fetched once with each of them.
     package var variants: [Variant] = []
     /// If there are any, each entry is fetched once from each of them.

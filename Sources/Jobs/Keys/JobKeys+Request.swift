@@ -38,6 +38,8 @@ extension JobKeys {
       .value(.duration(minimum: .zero), \.request.download.backoff.maximum, .advanced)
     JobKey("request.retry-after-max", "limit an entry's waits for Retry-After, which aren't retries")
       .value(.duration(minimum: .zero), \.request.download.retryAfterMaximum, .advanced)
+    JobKey("request.recheck", "request what may have failed temporarily once more, this long after the others")
+      .value(.or("off", .duration(minimum: .zero)), \.request.recheck, .inDigest)
     JobKey("request.redirects", "follow at most this many redirects")
       .value(.integer(0...100), \.request.download.redirects, .advanced)
     JobKey("request.accept-status", "HTTP statuses that count as success")

@@ -30,6 +30,9 @@ final class JobExecution: PrefetchDelegate {
   /// Whether any entry passed include and exclude; bad lines count.
   private var hasEntries = false
   private var network = NetworkFault()
+  private var isEndingEarly = false
+  /// Nil if entries have one look only.
+  private var secondLook: SecondLook?
   private var blacklistAdded: UInt64 = 0
   private var blacklistRemoved: UInt64 = 0
   private var peakMemoryBytes: UInt64 = 0
@@ -76,6 +79,7 @@ final class JobExecution: PrefetchDelegate {
       countsImagesOnce: true
     )
     waitsBefore = manager.downloader.pipeline.times
+    if !isDryRun, job.cache.mode != .only, job.request.recheck != nil { secondLook = SecondLook(of: self) }
     begin(limitedTo: files.transfers)
   }
 
@@ -92,9 +96,11 @@ final class JobExecution: PrefetchDelegate {
 
   /// Loads all entries until the control stops it, and returns the report.
   func run() -> FinishedReport {
+    var again: PrefetchRun.Summary?
     let summary = prepared.lists.fetching(with: manager.downloader) {
       let prefetch = PrefetchRun(manager: manager, context: context, deadline: job.prefetch.deadline, time: runner.time)
       let summary = runner.control.running(prefetch) { prefetch.run(self) }
+      again = lookAgain(mayRequest: summary.cacheError == nil && !summary.deadlinePassed)
       context.endLookUps()
       sampleMemory()
       return summary
@@ -105,7 +111,8 @@ final class JobExecution: PrefetchDelegate {
     end.isPastDeadline = summary.deadlinePassed
     end.areManifestsRead = summary.sourceEnded
     end.isEmpty = summary.sourceEnded && !hasEntries && !reader.othersHaveEntries
-    end.breakage = summary.cacheError.map(\.jobSentence) ?? network.sentence ?? summary.sourceError.map(sentence)
+    end.breakage =
+      (summary.cacheError ?? again?.cacheError).map(\.jobSentence) ?? network.sentence ?? summary.sourceError.map(sentence)
     let isWhole = end.areManifestsRead && end.breakage == nil && report.totals.cancelled + report.transientFailures == 0
     if !isDryRun { trim(isWhole: isWhole) }
     let bottleneck = RunBottleneck(
@@ -134,6 +141,23 @@ final class JobExecution: PrefetchDelegate {
     finished.requests = job.reportedRequests
     finished.job.shard?.list = reader.listFingerprint.map { ReportedList(entries: $0.entries, fingerprint: $0.sum) }
     return finished
+  }
+
+  /// Requests once more what may have failed temporarily, unless the run ends early.
+  private func lookAgain(mayRequest: Bool) -> PrefetchRun.Summary? {
+    guard let secondLook, secondLook.count > 0, let pause = job.request.recheck else { return nil }
+    defer { secondLook.end() }
+    let left = job.prefetch.deadline.map { $0 - elapsed }
+    // Without any response there is no network, or no name server.
+    guard mayRequest, !isEndingEarly, network.sentence == nil, runner.control.signal == nil, pause < left ?? .unlimited else {
+      return nil
+    }
+    let urls = counted(secondLook.count, "URL")
+    progress?.note("\(job.identity.title): \(urls) may have failed temporarily; requested again in \(pause.text)")
+    // By new connections, and also from hosts that were given up.
+    manager.downloader.forgetFailures()
+    let prefetch = PrefetchRun(manager: manager, context: context, delay: pause, deadline: left, time: runner.time)
+    return runner.control.running(prefetch) { prefetch.run(secondLook) }
   }
 
   private func sentence(of error: any Error) -> String {
@@ -193,11 +217,20 @@ extension JobExecution {
   }
 
   func finished(_ entry: Entry, _ completion: LoadCompletion) {
-    if completion.joinedBlacklist { blacklistAdded += 1 }
-    if completion.leftBlacklist { blacklistRemoved += 1 }
     network.note(completion.result)
     // This machine can't store images or reach hosts, so going on is pointless.
-    if completion.result.failure?.kind == .cacheWrite || network.isCertain { runner.control.endRun() }
+    if completion.result.failure?.kind == .cacheWrite || network.isCertain {
+      isEndingEarly = true
+      runner.control.endRun()
+    }
+    if let secondLook, secondLook.takes(entry, completion.result) { return }
+    conclude(entry, completion)
+  }
+
+  /// Records what counts.
+  func conclude(_ entry: Entry, _ completion: LoadCompletion) {
+    if completion.joinedBlacklist { blacklistAdded += 1 }
+    if completion.leftBlacklist { blacklistRemoved += 1 }
     if let onMiss, completion.result.outcome == .skipped { entry.withShownURL(onMiss) }
     record(expected(blamed(completion.result), of: entry), of: entry)
   }
@@ -213,11 +246,7 @@ extension JobExecution {
   /// The result, as failed if its list expects another image.
   private func expected(_ result: EntryResult, of entry: Entry) -> EntryResult {
     // A dry run fetches nothing.
-    guard onMiss == nil, let expectation = entry.note?.expectation else { return result }
-    switch result.outcome {
-    case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: break
-    case .failed, .blacklisted, .skipped, .cancelled: return result
-    }
+    guard onMiss == nil, result.outcome.isGood, let expectation = entry.note?.expectation else { return result }
     guard let failure = expectation.failure(of: result) else { return result }
     var result = result
     result.outcome = .failed

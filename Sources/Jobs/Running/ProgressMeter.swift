@@ -68,6 +68,8 @@ final class ProgressMeter {
 package protocol JobProgress: AnyObject {
   /// Called at most ten times per second while the job runs.
   func show(_ snapshot: ProgressSnapshot)
+  /// Shows a line above the progress.
+  func note(_ text: String)
   func end()
 }
 

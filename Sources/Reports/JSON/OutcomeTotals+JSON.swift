@@ -40,6 +40,7 @@ extension Traffic {
       UInt64((min(number.value, 4e9) * 1000).rounded()) * 1_000_000
     }
     try json.field("transient_failures", &transientFailures)
+    try json.field("recovered", &recovered, unless: 0, isOmitted: true)
   }
 }
 

@@ -98,6 +98,8 @@ public struct Traffic: Sendable, Equatable {
   /// The total time that entries waited between attempts.
   public var waitedNanoseconds: UInt64 = 0
   public var transientFailures: UInt64 = 0
+  /// Images that were good at the second look.
+  public var recovered: UInt64 = 0
   /// The duration of transfers, without the waits between attempts.
   public var latency = LatencyHistogram()
   /// The shares of the outcomes in ``receivedBytes`` and ``latency``; empty if they are unknown.

@@ -3,7 +3,7 @@ public import Base
 extension LoadOutcome {
   /// Whether its image is good.
   @inline(__always)
-  var isGood: Bool {
+  package var isGood: Bool {
     switch self {
     case .hitMemory, .hitDisk, .downloaded, .revalidated, .checked: true
     case .failed, .blacklisted, .skipped, .cancelled: false

@@ -93,6 +93,7 @@ struct Tally {
         isJudged ? lint?.record(result, of: entry, host: host, manifest: manifest, repeats: duplicate, in: sameImages) : nil
       self.broken = broken ?? LintRuleSet()
     }
+    if result.rare?.details.isRecovered == true, !isRepeat { traffic.recovered += 1 }
     if let details = result.rare?.details, !details.warnings.isEmpty {
       warnings.record(details.warnings, of: entry, manifest: manifests[entry.manifest].path)
     }

@@ -95,8 +95,9 @@ struct ReportRow {
     details.finalURL = try read(.finalURL)
     details.contentType = try read(.contentType)
     details.warnings = try read(.warnings) ?? []
+    details.isRecovered = try read(.recovered) ?? false
     let isNone = details.failure == nil && details.finalURL == nil && details.contentType == nil && details.warnings.isEmpty
-    return isNone ? nil : details
+    return isNone && !details.isRecovered ? nil : details
   }
 
   /// For `failed`, `blacklisted` and, if this machine was to blame, `cancelled`; nil if the row doesn't say.

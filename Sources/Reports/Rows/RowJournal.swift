@@ -223,6 +223,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(isOriginal ? rare?.details.transformed : result.transformed)
     shards.append(shard == nil ? nil : 0, to: &buffer)
     append(.repeated, entry.isRepeated)
+    append(.recovered, rare?.details.isRecovered ?? false)
     Syntax.end(in: &buffer)
   }
 

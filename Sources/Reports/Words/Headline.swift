@@ -83,6 +83,7 @@ extension FinishedReport {
       (totals.revalidated, "\(grouped(totals.revalidated)) revalidated"),
       (totals.checked, "\(grouped(totals.checked)) checked"),
       (totals.skipped, "\(grouped(totals.skipped)) skipped"), (repeats.urls, "\(grouped(repeats.urls)) repeated"),
+      (traffic.recovered, "\(grouped(traffic.recovered)) recovered"),
     ].filter { $0.0 > 0 }.map { $0.1 }
     return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
   }
@@ -155,11 +156,15 @@ extension FinishedReport {
 }
 
 extension Traffic {
-  /// `3,042 (60 retries, 45.0 s waiting)`.
+  /// `3,042 (60 retries, 45.0 s waiting, 3 URLs recovered)`.
   var requestPhrase: String {
-    guard retries > 0 else { return grouped(attempts) }
+    guard retries > 0 || recovered > 0 else { return grouped(attempts) }
     let waited = elapsed(.nanoseconds(Int64(clamping: waitedNanoseconds)))
-    return "\(grouped(attempts)) (\(counted(retries, "retry", plural: "retries")), \(waited) waiting)"
+    let phrases = [
+      retries > 0 ? "\(counted(retries, "retry", plural: "retries")), \(waited) waiting" : nil,
+      recovered > 0 ? "\(counted(recovered, "URL")) recovered" : nil,
+    ]
+    return "\(grouped(attempts)) (\(phrases.compactMap(\.self).joined(separator: ", ")))"
   }
 }
 

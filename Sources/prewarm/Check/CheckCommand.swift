@@ -16,7 +16,8 @@ struct CheckCommand: ParsableCommand {
       1,000 in all.
 
       prewarm requests the first 64 KiB of each image, which show its format and size, but not whether it is whole: with --decode full \
-      it fetches whole images and decodes every pixel. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
+      it fetches whole images and decodes every pixel. What may have failed temporarily is requested once more after 30 s, unless \
+      --recheck is off. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
 
       EXIT STATUS:
         0         within the limits of fail-on
@@ -101,12 +102,19 @@ struct CheckedJobs {
 
   /// Returns the job that `load` makes with the overrides of a check.
   ///
-  /// Unless the job or the command line sets a method, images are probed if their headers are enough for the job's rules.
+  /// Unless the job or the command line says otherwise, images are probed if their headers are enough for the job's rules, and those that
+  /// may have failed temporarily get a second look.
   func job(_ load: @escaping SourceOptions.Loader) throws(JobFileErrors) -> Job {
-    let job = try load(Self.keepingNothing + overrides)
+    let recheck = Self.default("request.recheck", "30s")
+    let job = try load(Self.keepingNothing + [recheck] + overrides)
     if job.verify.rules.depth == .full || job.verify.rules.isStrict { return job }
-    var probe = JobOverride(path: "request.method", value: "probe", origin: "prewarm check")
-    probe.yields = true
-    return try load(Self.keepingNothing + [probe] + overrides)
+    return try load(Self.keepingNothing + [recheck, Self.default("request.method", "probe")] + overrides)
+  }
+
+  /// The value of a key that neither the job nor the command line sets.
+  private static func `default`(_ path: String, _ value: String) -> JobOverride {
+    var override = JobOverride(path: path, value: value, origin: "prewarm check")
+    override.yields = true
+    return override
   }
 }

@@ -83,10 +83,13 @@ struct RareRequestOptions: ParsableArguments {
   @Option(key: "prefetch.per-host-rate", "Limit requests per host, such as 20/s (default: none)", "rate")
   var perHostRate: JobOverride?
 
+  @Option(key: "request.recheck", "Request what may have failed temporarily again after this pause, or off", "pause")
+  var recheck: JobOverride?
+
   @Flag(help: "Adapt the concurrency of each host, up to --per-host")
   var adaptive = false
 
-  var overrides: [JobOverride] { [perHostRate, .flag(adaptive, "--adaptive", "prefetch.adaptive")].compactMap(\.self) }
+  var overrides: [JobOverride] { [perHostRate, recheck, .flag(adaptive, "--adaptive", "prefetch.adaptive")].compactMap(\.self) }
 }
 
 /// Options that set which images and which runs are good.

@@ -50,6 +50,7 @@ import Testing
       retries: 2
       backoff: {initial: 500ms, maximum: 30s}
       retry-after-max: 2m
+      recheck: off
       redirects: 10
       accept-status: [200]
       max-bytes: 64MiB

@@ -184,6 +184,7 @@ extension Traffic {
   mutating func add(_ other: Traffic) {
     for path in [
       \Traffic.receivedBytes, \.cachedBytes, \.originalBytes, \.storedBytes, \.attempts, \.retries, \.transientFailures,
+      \.recovered,
     ] {
       self[keyPath: path] += other[keyPath: path]
     }
