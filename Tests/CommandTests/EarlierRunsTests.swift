@@ -114,3 +114,52 @@ extension JobFolder {
   /// Makes the rows of the last run the baseline `last.jsonl` of the next.
   func keepRows() throws { folder.write(try #require(folder.read("rows.jsonl")), to: "last.jsonl") }
 }
+
+/// What reports remember of the runs before.
+@Suite struct RunMemoryTests {
+  private let origin = makeImageOrigin()
+
+  @Test func `what may be temporary counts in the second run in a row, and reports say what was bad before`() async throws {
+    let job = JobFolder(
+      urls: imageURLs(origin, 0..<3) + [origin.url("/a.jpg")],
+      keys: "request: {retries: 0}\nfail-on: {temporary: 2 runs}\nreport: [{text: '-'}, {json: report.json}]"
+    )
+    func run(_ behaviour: Behaviour, status: Int, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation)
+      async throws
+    {
+      origin.set("/a.jpg", behaviour)
+      let result = try await job.prewarm("run job.yaml --set cache.mode=bypass")
+      let text = result.outputText + result.errorText
+      #expect(result.status == status, "\(text)", sourceLocation: sourceLocation)
+      for part in texts { #expect(text.contains(part), "\(text)", sourceLocation: sourceLocation) }
+      let saved = try await job.prewarm("report show report.json")
+      #expect(saved.outputText == result.outputText, sourceLocation: sourceLocation)
+    }
+    let none = "there is no report of an earlier run, so what may be temporary counts at once"
+    try await run(.status(503), status: 2, none)
+    try await run(.jpeg(), status: 0, "Recovered  \(origin.url("/a.jpg"))")
+    try await run(
+      .status(503),
+      status: 0,
+      "1 in grace",
+      "(all in grace)",
+      "Flaky      \(origin.url("/a.jpg"))  bad in 2 of the last 3 runs"
+    )
+    try await run(.status(503), status: 2, "(2 runs)", "Trend")
+    try await run(.jpeg(), status: 0, "Recovered")
+    try await run(.status(404), status: 2)
+    let since = try #require((try job.json("report.json")["history"] as? [[String: Any]])?.first)
+    #expect(since["runs"] as? String == "x.xx.x" && since["url"] as? String == origin.url("/a.jpg"))
+    // A run that ends early changes nothing for what it didn't reach.
+    let gate = origin.hold("/images/2.jpg")
+    let command = try job.start(["run", "job.yaml", "--set", "cache.mode=bypass", "-j1"])
+    try await gate.waitForWaiting(1)
+    command.send(SIGTERM)
+    try await command.waitForError("finish")
+    gate.open()
+    #expect(try await command.wait().status == 143)
+    try await run(.status(503), status: 2, "(2 runs)")
+    job.folder.write("{", to: "report.json")
+    try await run(.status(503), status: 2, "the last report can't be compared with", "so what may be temporary counts at once")
+  }
+}

@@ -72,6 +72,7 @@ extension String {
   /// This text without durations and speeds: `0.4 s`, `12 ms`, `24/s`.
   public var timeless: String {
     replacing(#/<?\d[\d,.]*( min)? ?(\w*B/s|/s|ms|s|µs|min|h)\b/#, with: "TIME").replacing(#/TIME TIME/#, with: "TIME")
+      .replacing(#/bad since [\d-]{10}/#, with: "bad since DATE")
   }
 
   /// The lines that contain `words`, such as a URL or path; empty if none does.

@@ -31,6 +31,8 @@ extension Timestamp: LosslessStringConvertible {
   /// `2026-11-21T09:00:00Z`: for times that are known to the second only.
   package var iso8601Seconds: String { text("%Y-%m-%dT%H:%M:%SZ") }
 
+  package var dayText: String { text("%Y-%m-%d") }
+
   /// `2026-11-21 09:00 UTC`: for a person.
   package var shortText: String { text("%Y-%m-%d %H:%M UTC") }
 

@@ -36,6 +36,12 @@ package struct Job: Sendable {
   /// An earlier report whose failures don't count; nil if all count.
   package var baseline: JobPath?
 
+  /// The JSON report of the last run, which this run replaces.
+  var lastReport: JobPath? {
+    for case .file(let path) in reports.lazy.filter({ $0.format == .json }).map(\.destination) { return path }
+    return nil
+  }
+
   /// The rules about delivery that a run applies: a rule with a limit is on.
   package var appliedLint: Lint {
     var lint = lint

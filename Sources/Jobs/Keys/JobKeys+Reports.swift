@@ -58,6 +58,8 @@ extension JobKeys {
       .value(.limit, \.failOn.failures, .inDigest)
     JobKey("fail-on.known", "failures known from the baseline allowed: a number or a percentage")
       .value(.limit, \.failOn.known, .inDigest)
+    JobKey("fail-on.temporary", "count temporary failures from so many bad runs in a row on")
+      .value(.runs, \.failOn.temporaryRuns, .inDigest)
     JobKey("fail-on.empty", "fail if no entry is left after include and exclude")
       .value(.word("never", means: false, or: .boolean), \.failOn.empty, .inDigest)
     JobKey("fail-on.unfinished", "fail if the deadline cancelled entries")
@@ -94,6 +96,24 @@ extension Job.ReportTarget {
       guard let newValue else { return }
       self.format = format
       destination = newValue.written == "-" ? .standardOutput : .file(newValue)
+    }
+  }
+}
+
+extension JobCodec<UInt64> {
+  fileprivate static var runs: JobCodec {
+    let form = JobForm.scalar(
+      "a number of runs from 1 to 30, such as 2 runs",
+      "NUMBER runs",
+      ["integer", "string"],
+      pattern: "(?:[12]?[1-9]|[123]0)(?: runs?)?"
+    )
+    return scalar(form) { read in
+      let words = read.text.split(separator: " ")
+      guard words.count == 1 || words.count == 2 && ["run", "runs"].contains(words[1]) else { return nil }
+      return UInt64(words[0]).flatMap { (1...30).contains($0) ? $0 : nil }
+    } text: {
+      "\($0) \($0 == 1 ? "run" : "runs")"
     }
   }
 }

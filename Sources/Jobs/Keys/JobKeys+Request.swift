@@ -38,7 +38,7 @@ extension JobKeys {
       .value(.duration(minimum: .zero), \.request.download.backoff.maximum, .advanced)
     JobKey("request.retry-after-max", "limit an entry's waits for Retry-After, which aren't retries")
       .value(.duration(minimum: .zero), \.request.download.retryAfterMaximum, .advanced)
-    JobKey("request.recheck", "request what may have failed temporarily once more, this long after the others")
+    JobKey("request.recheck", "request temporary failures again at the end, after this pause")
       .value(.or("off", .duration(minimum: .zero)), \.request.recheck, .inDigest)
     JobKey("request.redirects", "follow at most this many redirects")
       .value(.integer(0...100), \.request.download.redirects, .advanced)

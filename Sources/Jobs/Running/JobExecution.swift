@@ -73,6 +73,7 @@ final class JobExecution: PrefetchDelegate {
       startedAt: startedAt,
       journals: prepared.reports.journals,
       judge: prepared.reports.baseline,
+      memory: isDryRun ? nil : prepared.reports.memory,
       listedFailures: prepared.reports.listedFailures,
       listsPlaceholders: job.verify.placeholders != .ignore,
       lint: isDryRun ? Lint() : job.appliedLint,

@@ -5,8 +5,10 @@ package final class JobReports {
   private let job: Job
   /// The failures of an earlier run, which don't count; nil if all count.
   let baseline: FailureBaseline?
+  /// What the last runs say.
+  let memory: RunMemory
   /// Warnings for the report, one sentence each.
-  package let warnings: [String]
+  package private(set) var warnings: [String]
   /// The maximum number of failures in reports.
   let listedFailures: Int
   let writers: [any ReportWriter]
@@ -34,6 +36,7 @@ package final class JobReports {
       } else {
         []
       }
+    memory = RunMemory(temporaryRuns: Int(job.failOn.temporaryRuns))
     listedFailures = options.terminal.failureLimit
     do throws(ReportError) {
       var writers: [any ReportWriter] = []
@@ -45,6 +48,20 @@ package final class JobReports {
       self.writers = writers
     } catch {
       throw .report(error)
+    }
+    if !isDryRun { warnings += recall(job.lastReport) }
+  }
+
+  /// Reads the last run's report, and returns warnings if it can't tell what was bad.
+  private func recall(_ path: JobPath?) -> [String] {
+    let consequence = "so what may be temporary counts at once"
+    let isNeeded = job.failOn.temporaryRuns > 1
+    guard let path else { return isNeeded ? ["fail-on.temporary: the job has no JSON report, \(consequence)"] : [] }
+    do throws(ReportReadingError) {
+      if try memory.read(path.absolute) || !isNeeded { return [] }
+      return ["fail-on.temporary: there is no report of an earlier run, \(consequence)"]
+    } catch {
+      return ["the last report can't be compared with: \(error)\(isNeeded ? ", \(consequence)" : "")"]
     }
   }
 

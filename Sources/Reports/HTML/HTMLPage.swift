@@ -76,7 +76,7 @@ struct HTMLPage {
   }
 
   private var difference: HTML? {
-    guard let baseline = report.baseline else { return nil }
+    guard let baseline = report.baseline else { return history }
     let (new, fixed) = (report.standings.counting, grouped(baseline.fixed))
     let unseen = baseline.unseen > 0 ? ", \(grouped(baseline.unseen)) not seen in this run" : ""
     let since: HTML = """
@@ -85,10 +85,21 @@ struct HTMLPage {
       <b\(class: baseline.fixed > 0 ? "good" : nil)>\(fixed) fixed</b>\(unseen)</p>
       """
     let (shown, more) = baseline.fixedEntries(atMost: .max)
-    guard !shown.isEmpty else { return since }
-    let items = shown.map { #"<li><span class="url">\#($0.title, limit: 2000)</span></li>"# as HTML }
+    return "\(since)\(shown.isEmpty ? nil : list("\(fixed) fixed", shown.map(\.title), more: more))\(history)"
+  }
+
+  private var history: HTML? {
+    let lists = report.historyLists.map { label, titles in
+      let shown = Array(titles.prefix(BaselineDifference.fixedEntryLimit))
+      return list("\(grouped(UInt64(titles.count))) \(label.lowercased())", shown, more: UInt64(titles.count - shown.count))
+    }
+    return lists.isEmpty ? nil : "\(lists)"
+  }
+
+  private func list(_ summary: String, _ titles: [String], more: UInt64) -> HTML {
+    let items = titles.map { #"<li><span class="url">\#($0, limit: 2000)</span></li>"# as HTML }
     let rest: HTML? = more > 0 ? "<li>… \(grouped(more)) more</li>" : nil
-    return #"\#(since)<details class="fixed"><summary>\#(fixed) fixed</summary><ul>\#(items)\#(rest)</ul></details>"#
+    return #"<details class="fixed"><summary>\#(summary)</summary><ul>\#(items)\#(rest)</ul></details>"#
   }
 
   private var outcomes: HTML? {

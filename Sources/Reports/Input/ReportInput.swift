@@ -155,6 +155,12 @@ final class InputFile {
     return stat(path, &status) != 0 && errno == ENOENT
   }
 
+  /// Whether it is a file rather than a pipe or a device, whose reading may wait forever.
+  static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   deinit {
     if descriptor > STDIN_FILENO { close(descriptor) }
     buffer.deallocate()

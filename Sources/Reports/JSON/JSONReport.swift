@@ -21,7 +21,8 @@ import Base
 ///   entries.
 /// - `failure_groups` are failures by kind, status and message with their first examples, the largest group first; in a `message`, an ellipsis
 ///   stands for parts that differ.
-/// - `trend`, if the baseline is a JSON report, has the last runs, this one at the end.
+/// - `trend`, if an earlier JSON report is known, has the last runs, this one at the end. `history` has each entry that was bad in one of
+///   them: since when it is bad, and its `runs`, the last one at the end (`x` bad, `.` good).
 /// - `bounded_by` is the main bottleneck and its remedy; `bound_shares` says for how much of the run each part was the bottleneck, the
 ///   largest first. The rest of the run had none.
 /// - `outcomes` has the share of each outcome in `bytes.downloaded` and `latency_ms`, and how many of its entries `shared` the request of
@@ -110,6 +111,7 @@ extension FinishedReport: JSONSection {
     try json.rows("placeholders", &images.placeholders)
     try json.rows("lint", &lint, isOmitted: true)
     try json.rows("trend", &trend, isOmitted: true)
+    try json.rows("history", &history, isOmitted: true)
     try json.rows("requests", &requests)
     // Users copy such lines, and a report may come from anyone.
     if json.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }
@@ -136,7 +138,10 @@ extension JSONReport {
     let (totals, standings, bytes) = (report.totals, report.standings, report.traffic.receivedBytes)
     let (outcomes, hosts, trend) = (report.traffic.outcomes.known, report.hosts, report.trend)
     try check(UInt64(report.failures.count) <= totals.bad, "lists more failures than its totals count")
-    try check(standings.counting + standings.known == totals.bad, "has standings that don't add up to failed and blacklisted")
+    try check(
+      standings.counting + standings.known + standings.inGrace == totals.bad,
+      "has standings that don't add up to failed and blacklisted"
+    )
     if let baseline = report.baseline {
       try check([baseline.stillBad, baseline.fixed], atMost: baseline.failures, "has too few failures in its baseline")
       try check(UInt64(baseline.fixedEntries.count) <= baseline.fixed, "lists more fixed entries than it counts")

@@ -201,6 +201,8 @@ extension FailureRecord: JSONSection {
     try json.field("remote_cache", &remoteCache, isOmitted: true)
     try json.field("blacklisted", &isBlacklisted)
     try json.field("standing", &standing, unless: .counts, isOmitted: true)
+    try json.field("bad_since", &badSince, isOmitted: true)
+    try json.field("bad_runs", &badRuns, unless: 0, isOmitted: true)
     try json.field("message", &message)
     try json.field("id", &id, isOmitted: true)
     try json.field("element", &element, isOmitted: true)
@@ -224,6 +226,7 @@ extension TrendPoint: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.fields(&self, ("finished_at", \.finishedAt), ("urls", \.urls), ("bad", \.bad), ("new", \.new))
     try json.field("duration_seconds", &duration)
+    try json.field("failed", &isFailed, unless: false, isOmitted: true)
   }
 }
 

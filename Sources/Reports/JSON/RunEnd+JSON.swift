@@ -102,6 +102,7 @@ extension FailOn: JSONSection {
     try json.field("latency_ms", &milliseconds)
     latency = milliseconds.mapValues(\.duration)
     try json.field("lint", &lint, unless: [:], isOmitted: true)
+    try json.field("temporary_runs", &temporaryRuns, unless: 1, isOmitted: true)
     try json.fields(&self, ("empty", \.empty), ("unfinished", \.unfinished), ("evicted", \.evicted))
   }
 }
@@ -139,8 +140,7 @@ extension FailOn.Limit: JSONCodable {
 extension FailureStandings: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.fields(&self, ("counting", \.counting), ("known", \.known))
-    // Readers of the schema expect the field of a removed rule.
-    json.derived("in_grace", 0 as UInt64)
+    try json.field("in_grace", &inGrace)
     try json.field("counting_by_kind", &countingByKind)
   }
 }
@@ -152,6 +152,19 @@ extension BaselineDifference: JSONSection {
     try json.fields(&self, ("path", \.path), ("failures", \.failures), ("still_bad", \.stillBad), ("fixed", \.fixed))
     json.derived("not_seen", unseen)
     try json.field("fixed_entries", &fixedEntries)
+  }
+}
+
+extension EntryHistory: JSONSection {
+  mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
+    try entry.code(&json)
+    try json.field("bad_since", &badSince)
+    try json.field("runs", &runs) { runs in
+      let count = UInt32.bitWidth - runs.leadingZeroBitCount
+      return String((0..<count).reversed().map { runs >> $0 & 1 == 1 ? "x" : "." })
+    } from: { (text: String) in
+      text.suffix(EntryHistory.runLimit).reduce(0) { $0 << 1 | ($1 == "x" ? 1 : 0) }
+    }
   }
 }
 

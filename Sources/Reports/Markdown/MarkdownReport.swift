@@ -48,11 +48,19 @@ private struct MarkdownPage {
   }
 
   var difference: String {
-    guard let baseline = report.baseline, let difference = report.differencePhrase else { return "" }
-    let trend = report.trendPhrase.map { "\nTrend: \($0)\n" } ?? ""
+    guard let baseline = report.baseline, let difference = report.differencePhrase else { return history }
     let (shown, more) = baseline.fixedEntries()
-    let fixed = shown.isEmpty ? "" : "\nFixed:\n\n\(items(shown.map { code($0.title) }))\(omission(Int(clamping: more)))"
-    return "\nBaseline: \(code(difference))\n\(trend)\(fixed)"
+    return "\nBaseline: \(code(difference))\n\(history)\(list("Fixed", shown.map(\.title), more: Int(clamping: more)))"
+  }
+
+  private var history: String {
+    let trend = report.isAllGood ? nil : report.trendPhrase
+    let lists = report.historyLists.map { list($0.label, Array($0.titles.prefix(10)), more: max(0, $0.titles.count - 10)) }
+    return (trend.map { "\nTrend: \($0)\n" } ?? "") + lists.joined()
+  }
+
+  private func list(_ label: String, _ titles: [String], more: Int) -> String {
+    titles.isEmpty ? "" : "\n\(label):\n\n\(items(titles.map { code($0) }))\(omission(more))"
   }
 
   var outcomes: String {

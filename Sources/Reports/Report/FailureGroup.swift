@@ -29,6 +29,9 @@ public struct FailureRecord: Sendable, Equatable {
   package var attribute: String?
   /// How many pages use it; 0 if the list isn't a page.
   package var pages: UInt64 = 0
+  /// When the first of the runs in a row started in which it is bad, and their number; nil and 0 if this is the first.
+  package var badSince: Timestamp?
+  package var badRuns: UInt64 = 0
   /// Other lines that name its image, such as `more.csv:7`, at most ``locationLimit``.
   package var otherLocations: [String] = []
   /// Identifies its image during the run; 0 in a finished report.
@@ -43,6 +46,7 @@ extension FailureRecord {
     var parts: [String] = []
     if let id { parts.append("id \(id.shortened(to: 60))") }
     if let element { parts.append("\(element) \(attribute ?? "")".shortened(to: 60)) }
+    if let badSince { parts.append("bad since \(badSince.dayText) (\(counted(badRuns, "run")))") }
     if pages > 1 { parts.append("on \(grouped(pages)) pages") }
     if !otherLocations.isEmpty { parts.append("also in \(otherLocations.joined(separator: ", "))") }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
@@ -156,6 +160,8 @@ public struct FailureStandings: Sendable, Equatable {
   public var counting: UInt64 = 0
   /// How many failed in the baseline, too.
   public var known: UInt64 = 0
+  /// How many may be temporary, and were good in the last run.
+  public var inGrace: UInt64 = 0
   public var countingByKind: [FailureKind: UInt64] = [:]
 
   mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
@@ -164,6 +170,7 @@ public struct FailureStandings: Sendable, Equatable {
       counting += 1
       if let kind { countingByKind[kind, default: 0] += 1 }
     case .known: known += 1
+    case .inGrace: inGrace += 1
     }
   }
 }
@@ -173,6 +180,8 @@ public enum FailureStanding: String, Sendable {
   case counts
   /// It failed in the baseline, too.
   case known
+  /// It may be temporary, and was good in one of the last runs that ``FailOn/temporaryRuns`` asks for.
+  case inGrace = "in_grace"
 }
 
 /// Where the failures of a run are: hosts without a good entry, and folders with many failures.

@@ -61,11 +61,12 @@ struct FailureLog {
     host: Int?,
     manifest: String,
     variant: RequestVariant,
-    standing: FailureStanding
+    standing: FailureStanding,
+    _ history: EntryHistory?
   ) {
     let group = group(of: result, entry)
     // Those that count replace known ones.
-    let isNew = standing == .counts && standings.known > 0
+    let isNew = standing == .counts && standings.known + standings.inGrace > 0
     let isExample = groups[group].summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew)
     let isRecorded = recordBytesLeft > 0 && (new.count + known.count < listedLimit || standing == .counts && !known.isEmpty)
     if isExample || isRecorded {
@@ -85,6 +86,8 @@ struct FailureLog {
         element: entry.note?.origin?.element,
         attribute: entry.note?.origin?.attribute,
         pages: entry.note?.pages ?? 0,
+        badSince: history?.badSince,
+        badRuns: history.map { UInt64($0.badRuns) + 1 } ?? 0,
         imageKey: entry.imageKey
       )
       if isRecorded { keep(record) }
@@ -124,7 +127,7 @@ struct FailureLog {
     if new.count + known.count >= listedLimit { known.removeLast() }
     // A user who asks for all failures gets all.
     if listedLimit <= FailureRecord.listedLimit { recordBytesLeft -= record.exampleBytes }
-    if record.standing == .known { known.append(record) } else { new.append(record) }
+    if record.standing != .counts { known.append(record) } else { new.append(record) }
   }
 
   /// Returns the index of a failure's group, which is added if it is missing.
@@ -185,12 +188,12 @@ extension EntryResult {
 extension [FailureRecord] {
   /// Whether there are fewer than `limit`, or a failure that isn't known can replace a known one.
   fileprivate func hasRoom(_ limit: Int, isNew: Bool) -> Bool {
-    count < limit || isNew && limit > 0 && contains { $0.standing == .known }
+    count < limit || isNew && limit > 0 && contains { $0.standing != .counts }
   }
 
   /// Makes room for one more by removing the last known one.
   fileprivate mutating func removeKnown(ifOver limit: Int) {
-    guard count >= limit, let index = lastIndex(where: { $0.standing == .known }) else { return }
+    guard count >= limit, let index = lastIndex(where: { $0.standing != .counts }) else { return }
     remove(at: index)
   }
 

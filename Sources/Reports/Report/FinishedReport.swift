@@ -33,6 +33,8 @@ public struct FinishedReport: Sendable {
   public var baseline: BaselineDifference?
   /// The last runs, this one at the end; empty if no earlier one is known.
   public var trend: [TrendPoint] = []
+  /// The entries that were bad in one of the last runs.
+  package var history: [EntryHistory] = []
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
   public var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.

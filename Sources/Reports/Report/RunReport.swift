@@ -21,6 +21,7 @@ public final class RunReport {
   ///   - variants: without the plain one; ``ReportedEntry/variant`` numbers them from 1.
   ///   - startedAt: nil if that is unknown.
   ///   - judge: decides which failures count; nil: all count.
+  ///   - memory: what is known of earlier runs; nil if there are none, as for rows.
   ///   - listsPlaceholders: whether to list images that at least ten URLs of a host share.
   ///   - countsImagesOnce: whether an image that several manifests name counts once.
   package init(
@@ -32,6 +33,7 @@ public final class RunReport {
     startedAt: Timestamp?,
     journals: [any ReportJournal] = [],
     judge: FailureBaseline? = nil,
+    memory: RunMemory? = nil,
     listedFailures: Int = FailureRecord.listedLimit,
     listsPlaceholders: Bool = true,
     lint: Lint = Lint(),
@@ -43,7 +45,7 @@ public final class RunReport {
     for journal in journals { journal.begin() }
     setShard(job.shard?.label)
     for manifest in manifests { addManifest(manifest) }
-    tally.judge = judge
+    (tally.judge, tally.memory) = (judge, memory)
     tally.failures.listedLimit = max(listedFailures, FailureRecord.listedLimit)
     if !listsPlaceholders { tally.sameImages = SameImagesLog(listsPlaceholders: false) }
     if !lint.isOff { tally.lint = LintLog(lint, now: startedAt ?? TimeSource.system.wall()) }
@@ -169,7 +171,12 @@ public final class RunReport {
       report.timeline = timeline.timeline
     }
     report.verdict = failOn.verdict(of: report)
-    if let trend = tally.judge?.trend, !trend.isEmpty { report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)] }
+    if let memory = tally.memory {
+      let isWhole = end.areManifestsRead && end.breakage == nil && tally.totals.cancelled == 0
+      report.history = memory.histories(isWhole: isWhole, startedAt: report.startedAt)
+    }
+    let trend = tally.memory?.trend.isEmpty == false ? tally.memory?.trend : tally.judge?.trend
+    if let trend, !trend.isEmpty { report.trend = trend.suffix(TrendPoint.limit - 1) + [TrendPoint(report)] }
     return report
   }
 }

@@ -24,6 +24,7 @@ struct Tally {
   private(set) var fault: String?
   /// Nil: all failures count.
   var judge: FailureBaseline?
+  var memory: RunMemory?
   /// When the first of the good entries expires; nil if none of them expires.
   private(set) var freshUntil: Timestamp?
   /// The first entries that failed in the earlier run and are good now, each with its position.
@@ -59,7 +60,7 @@ struct Tally {
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
     var standing = standing
     var duplicate: SameImagesLog.Repetition?
-    if let judge { standing = self.standing(of: entry, outcome, by: judge) }
+    if judge != nil || memory.map({ !$0.isEmpty || outcome.isBad }) ?? false { standing = self.standing(of: entry, result) }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:
       duplicate = sameImages.record(result, of: entry, host: host)
@@ -107,23 +108,26 @@ struct Tally {
     }
     let (manifest, variant) = (manifests[entry.manifest].path, variants[entry.variant])
     if isRepeat { return failures.recordRepeat(of: entry, manifest: manifest) }
-    failures.record(result, of: entry, host: host, manifest: manifest, variant: variant, standing: standing)
+    let history = memory.flatMap { $0.isEmpty ? nil : $0.badBefore(EntryKey(url: entry.url, variant: variant)) }
+    failures.record(result, of: entry, host: host, manifest: manifest, variant: variant, standing: standing, history)
   }
 
-  private mutating func standing(of entry: ReportedEntry, _ outcome: LoadOutcome, by judge: FailureBaseline) -> FailureStanding {
-    guard outcome.isGood || outcome.isBad else { return .counts }
+  private mutating func standing(of entry: ReportedEntry, _ result: EntryResult) -> FailureStanding {
+    guard result.outcome.isGood || result.outcome.isBad else { return .counts }
     let variant = variants[entry.variant]
     let key = EntryKey(url: entry.url, variant: variant)
-    if outcome.isBad {
-      let standing = judge.standing(of: key)
+    func listed() -> ListedEntry {
+      ListedEntry(url: entry.shownURL, variant: variant, manifest: manifests[entry.manifest].path, line: entry.line)
+    }
+    if result.outcome.isBad {
+      let isEarly = memory?.noteBad(key, listed) ?? false
+      let standing = judge?.standing(of: key) ?? .counts
       // Good by one list, bad by another.
       if standing == .known, !fixed.isEmpty { fixed[key] = nil }
-      return standing
+      return standing == .counts && isEarly && result.failure?.isTransient == true ? .inGrace : standing
     }
-    if judge.noteGood(key), fixed.count < BaselineDifference.fixedEntryLimit {
-      let (url, manifest) = (entry.shownURL, manifests[entry.manifest].path)
-      fixed[key] = (totals.urls, ListedEntry(url: url, variant: variant, manifest: manifest, line: entry.line))
-    }
+    memory?.noteGood(key)
+    if judge?.noteGood(key) == true, fixed.count < BaselineDifference.fixedEntryLimit { fixed[key] = (totals.urls, listed()) }
     return .counts
   }
 

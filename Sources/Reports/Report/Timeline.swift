@@ -75,6 +75,8 @@ public struct TrendPoint: Sendable, Equatable {
   public var new: UInt64 = 0
   /// By the monotonic clock; zero if unknown.
   public var duration = Duration.zero
+  /// Whether its exit status wasn't 0.
+  var isFailed = false
 }
 
 extension TrendPoint {
@@ -84,7 +86,8 @@ extension TrendPoint {
       urls: report.totals.urls,
       bad: report.totals.bad,
       new: report.standings.counting,
-      duration: report.end.duration
+      duration: report.end.duration,
+      isFailed: report.exitStatus != .withinLimits
     )
   }
 }

@@ -29,8 +29,8 @@ struct ReportRow {
 
   /// Whether a failed or blacklisted entry counted in the verdict of its run.
   func standing(_ outcome: LoadOutcome) throws(JSONProblem) -> FailureStanding {
-    guard outcome == .failed || outcome == .blacklisted, try read(.known) ?? false else { return .counts }
-    return .known
+    guard outcome == .failed || outcome == .blacklisted else { return .counts }
+    return try read(.known) ?? false ? .known : try read(.inGrace) ?? false ? .inGrace : .counts
   }
 
   /// The result of the entry, as far as the row has it.

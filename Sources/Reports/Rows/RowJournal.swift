@@ -224,6 +224,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     shards.append(shard == nil ? nil : 0, to: &buffer)
     append(.repeated, entry.isRepeated)
     append(.recovered, rare?.details.isRecovered ?? false)
+    append(.inGrace, standing == .inGrace)
     Syntax.end(in: &buffer)
   }
 

@@ -145,7 +145,8 @@ enum RowColumn: CaseIterable {
   case message, storedBytes, shared, variant, edge, finalURL, contentType, bodyHash, warnings
   case transient, known, profile, orientation, gps, dpi
   case id, element, attribute, pages, lint
-  case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard, repeated, recovered
+  case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard, repeated, recovered,
+    inGrace
 
   // A switch rather than raw values, which are looked up at run time: 7 % of a row's instructions.
   @inline(__always)
@@ -193,6 +194,7 @@ enum RowColumn: CaseIterable {
     case .shard: "shard"
     case .repeated: "repeated"
     case .recovered: "recovered"
+    case .inGrace: "in_grace"
     }
   }
 }

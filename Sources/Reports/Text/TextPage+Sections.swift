@@ -291,8 +291,12 @@ extension FinishedReport {
   /// How many failures of a group don't count, such as `2 new, 50 known`; nil if all count, and no baseline says that they are new.
   func knownPhrase(of group: FailureGroup) -> String? {
     if group.count <= group.counting { return baseline == nil ? nil : "new" }
-    let known = group.count - group.counting
-    return group.counting == 0 ? "all known" : "\(grouped(group.counting)) new, \(grouped(known)) known"
+    let others = [(standings.known, "known"), (standings.inGrace, "in grace")].filter { $0.0 > 0 }.map(\.1).joined(
+      separator: " or "
+    )
+    if group.counting == 0 { return "all \(others)" }
+    let rest = "\(grouped(group.count - group.counting)) \(others)"
+    return standings.known == 0 ? rest : "\(grouped(group.counting)) new, \(rest)"
   }
 
   /// `new` or `known`; nil if there is no baseline, and for a failure that counts.

@@ -104,6 +104,7 @@ extension TextPage {
       page.writePlaces(report)
       page.writeWarnings(report.warnings)
       page.writeDifference(report)
+      page.writeHistory(report)
       guard isWhole else { return }
       page.writeDuplicates(report.duplicates)
       page.writeCache(report.end)
@@ -137,12 +138,23 @@ extension TextPage {
     guard let baseline = report.baseline, let difference = report.differencePhrase else { return }
     paragraph("Baseline", [escapedForTerminal(difference)])
     let (shown, more) = baseline.fixedEntries()
-    for (index, entry) in shown.enumerated() {
-      let url = fitted(escapedForTerminal(entry.title), to: 3 * width)
-      line((index == 0 ? "Fixed" : "").padded(to: 11) + url)
+    write("Fixed", shown.map(\.title), more: Int(clamping: more))
+  }
+
+  /// Writes what the last runs say: what recovered, what is flaky, and how many were bad.
+  private mutating func writeHistory(_ report: FinishedReport) {
+    for (label, titles) in report.historyLists {
+      let shown = titles.prefix(10)
+      write(label, Array(shown), more: titles.count - shown.count)
     }
-    if !shown.isEmpty { self.more(Int(clamping: more), "           ") }
-    if let trend = report.trendPhrase { paragraph("Trend", [trend]) }
+    if let trend = report.trendPhrase, !report.isAllGood || detail == .all { paragraph("Trend", [trend]) }
+  }
+
+  private mutating func write(_ label: String, _ titles: [String], more: Int) {
+    for (index, title) in titles.enumerated() {
+      line((index == 0 ? label : "").padded(to: 11) + fitted(escapedForTerminal(title), to: 3 * width))
+    }
+    self.more(more, "           ")
   }
 
   private mutating func writeCache(_ end: RunEnd) {

@@ -64,12 +64,13 @@ extension FinishedReport {
   /// `30 of 10,000 URLs are bad, 5 new and 25 known (limit 0), 40 skipped`; the 10,000 are those to which percentages refer.
   func badPhrase(_ limit: String? = nil) -> String {
     var phrase = "\(grouped(totals.bad)) of \(counted(totals.considered, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
-    let known = standings.known
+    let (known, inGrace) = (standings.known, standings.inGrace)
     if known > 0, known == totals.bad {
       phrase += known == 1 ? ", known" : ", all of them known"
     } else if known > 0 {
       phrase += ", \(grouped(totals.bad - known)) new and \(grouped(known)) known"
     }
+    if inGrace > 0 { phrase += ", \(grouped(inGrace)) in grace" }
     if let limit { phrase += " (\(limit))" }
     if totals.skipped > 0 { phrase += ", \(grouped(totals.skipped)) skipped" }
     return repeats.urls > 0 ? "\(phrase), \(grouped(repeats.urls)) repeated" : phrase
@@ -90,8 +91,21 @@ extension FinishedReport {
 }
 
 extension FailureStanding {
-  var phrase: String? { self == .known ? "known" : nil }
-  var sentence: String? { self == .known ? "known: also failed in the baseline" : nil }
+  var phrase: String? {
+    switch self {
+    case .counts: nil
+    case .known: "known"
+    case .inGrace: "in grace"
+    }
+  }
+
+  var sentence: String? {
+    switch self {
+    case .counts: nil
+    case .known: "known: also failed in the baseline"
+    case .inGrace: "in grace: may be temporary, and was good in the last run"
+    }
+  }
 }
 
 extension FinishedReport {

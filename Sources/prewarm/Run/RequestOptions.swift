@@ -83,7 +83,7 @@ struct RareRequestOptions: ParsableArguments {
   @Option(key: "prefetch.per-host-rate", "Limit requests per host, such as 20/s (default: none)", "rate")
   var perHostRate: JobOverride?
 
-  @Option(key: "request.recheck", "Request what may have failed temporarily again after this pause, or off", "pause")
+  @Option(key: "request.recheck", "Request temporary failures again at the end, after this pause", "pause")
   var recheck: JobOverride?
 
   @Flag(help: "Adapt the concurrency of each host, up to --per-host")

@@ -17,6 +17,8 @@ public struct FailOn: Sendable, Hashable {
   public var failures = Limit.count(0)
   /// The limit of failures that a baseline knows: if nearly all are known, the site may be down, or no longer lets us in.
   public var known = Limit.fraction(0.1)
+  /// The runs in a row in which a temporary failure must occur to count, at least 1.
+  package var temporaryRuns: UInt64 = 1
   /// Limits of failed and blacklisted entries by kind, in addition to ``failures``; other kinds have no rule of their own.
   public var kinds: [FailureKind: Limit] = [:]
   /// The limits of the latency by percentile. Percentiles are those of the report: exact for the maximum, within 19 % otherwise (see

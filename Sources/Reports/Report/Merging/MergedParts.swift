@@ -71,6 +71,7 @@ struct MergedParts {
     sum.repeats.add(report.repeats)
     sum.traffic.add(report.traffic)
     sum.standings.add(report.standings)
+    sum.history += report.history.prefix(EntryHistory.listedLimit - min(sum.history.count, EntryHistory.listedLimit))
     sum.formats += report.formats
     sum.manifests += report.manifests
     sum.hosts += report.hosts
@@ -204,6 +205,7 @@ extension FailureStandings {
   mutating func add(_ other: FailureStandings) {
     counting += other.counting
     known += other.known
+    inGrace += other.inGrace
     countingByKind.merge(other.countingByKind, uniquingKeysWith: +)
   }
 }
