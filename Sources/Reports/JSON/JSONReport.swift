@@ -111,7 +111,7 @@ extension FinishedReport: JSONSection {
     try json.rows("placeholders", &images.placeholders)
     try json.rows("lint", &lint, isOmitted: true)
     try json.rows("trend", &trend, isOmitted: true)
-    try json.rows("history", &history, isOmitted: true)
+    try json.rows("history", &lastRuns.history, isOmitted: true)
     try json.rows("requests", &requests)
     // Users copy such lines, and a report may come from anyone.
     if json.isReading { requests.removeAll { !$0.curl.hasOurOptionsOnly } }

@@ -31,10 +31,7 @@ public struct FinishedReport: Sendable {
   public var standings = FailureStandings()
   /// The difference from an earlier run; nil if there was none to compare with.
   public var baseline: BaselineDifference?
-  /// The last runs, this one at the end; empty if no earlier one is known.
-  public var trend: [TrendPoint] = []
-  /// The entries that were bad in one of the last runs.
-  package var history: [EntryHistory] = []
+  package var lastRuns = LastRuns()
   /// The commands that repeat the request of an entry, by variant; empty if they are unknown.
   public var requests: [ReportedRequest] = []
   /// The progress of the run over time; nil if it wasn't recorded.
@@ -49,6 +46,12 @@ public struct FinishedReport: Sendable {
   public subscript<Value>(dynamicMember property: WritableKeyPath<ReportedImages, Value>) -> Value {
     get { images[keyPath: property] }
     set { images[keyPath: property] = newValue }
+  }
+
+  /// The last runs, this one at the end; empty if no earlier one is known.
+  public var trend: [TrendPoint] {
+    get { lastRuns.trend }
+    set { lastRuns.trend = newValue }
   }
 
   /// The exit status of the job: a signal's, or 1 if the job couldn't finish, or the verdict's.

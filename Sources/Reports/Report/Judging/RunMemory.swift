@@ -32,6 +32,13 @@ package struct EntryHistory: Sendable, Equatable {
   }
 }
 
+/// What a report says of the last runs.
+package struct LastRuns: Sendable {
+  var trend: [TrendPoint] = []
+  /// The entries that were bad in one of them.
+  var history: [EntryHistory] = []
+}
+
 /// What is remembered of a job's last runs: each report carries it to the next one, so it needs no database.
 package final class RunMemory {
   /// The runs in a row in which a temporary failure must occur to count.
@@ -55,12 +62,12 @@ package final class RunMemory {
     guard input.kind == .report else { throw ReportReadingError(path: path, message: "isn't a JSON report") }
     let report = try input.report(words: .plain)
     trend = report.trendWithThisRun
-    for history in report.history { entries[history.entry.key] = history }
+    for history in report.lastRuns.history { entries[history.entry.key] = history }
     for failure in report.failures where entries[failure.key] == nil {
       let entry = ListedEntry(url: failure.url, variant: failure.variant, manifest: failure.manifest, line: failure.line)
       entries[failure.key] = EntryHistory(entry: entry, badSince: report.startedAt, runs: 1)
     }
-    isComplete = report.failuresOmitted == 0 && report.history.count < EntryHistory.listedLimit
+    isComplete = report.failuresOmitted == 0 && report.lastRuns.history.count < EntryHistory.listedLimit
     return true
   }
 
@@ -108,14 +115,14 @@ extension ListedEntry {
 
 extension FinishedReport {
   /// The entries that were bad in the last run and are good now.
-  var recovered: [EntryHistory] { history.filter { !$0.isBad && $0.wasBad } }
+  var recovered: [EntryHistory] { lastRuns.history.filter { !$0.isBad && $0.wasBad } }
 
   /// The entries that are good again, and those that went bad more than once in the last runs; empty lists are left out.
   var historyLists: [(label: String, titles: [String])] {
     let fixed = Set(baseline?.fixedEntries.map(\.title) ?? [])
     let lists = [
       ("Recovered", recovered.map(\.entry.title).filter { !fixed.contains($0) }),
-      ("Flaky", history.filter(\.isFlaky).map { "\($0.entry.title)  \($0.flakyPhrase)" }),
+      ("Flaky", lastRuns.history.filter(\.isFlaky).map { "\($0.entry.title)  \($0.flakyPhrase)" }),
     ]
     return lists.filter { !$0.1.isEmpty }
   }
@@ -124,6 +131,6 @@ extension FinishedReport {
   package var hasChanged: Bool {
     guard trend.count > 1 else { return exitStatus != .withinLimits }
     let before = trend[trend.count - 2]
-    return before.isFailed != (exitStatus != .withinLimits) || history.contains { $0.isBad != $0.wasBad }
+    return before.isFailed != (exitStatus != .withinLimits) || lastRuns.history.contains { $0.isBad != $0.wasBad }
   }
 }

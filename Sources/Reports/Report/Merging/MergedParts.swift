@@ -71,7 +71,8 @@ struct MergedParts {
     sum.repeats.add(report.repeats)
     sum.traffic.add(report.traffic)
     sum.standings.add(report.standings)
-    sum.history += report.history.prefix(EntryHistory.listedLimit - min(sum.history.count, EntryHistory.listedLimit))
+    let room = EntryHistory.listedLimit - min(sum.lastRuns.history.count, EntryHistory.listedLimit)
+    sum.lastRuns.history += report.lastRuns.history.prefix(room)
     sum.formats += report.formats
     sum.manifests += report.manifests
     sum.hosts += report.hosts
