@@ -117,11 +117,12 @@ let package = Package(
       ["Base", "CJansson", "CXXHash"],
       resources: [.embedInCode("HTML/page.css"), .embedInCode("HTML/page.js")]
     ),
+    library("Notices", ["Platform", "Base", "CCurl", "ImageDownloading", "Reports"]),
     library(
       "Jobs",
       [
         "CYAML", "Lists", "ImageManaging", "ImageCoding", "ImageCaching", "ImageDownloading",
-        "Base", "Reports",
+        "Base", "Reports", "Notices",
       ]
     ),
     .executableTarget(
@@ -196,6 +197,7 @@ let package = Package(
     ),
     tests("ListsTests", ["Lists", "Base"]),
     tests("ReportsTests", ["Reports", "Base"]),
+    tests("NoticesTests", ["Notices", "Base", "ImageDownloading", "Reports", "TestOrigin"]),
     tests(
       "JobsTests",
       [

@@ -26,6 +26,11 @@ public func maskingCredentials(_ text: String) -> String {
   String(decoding: Array(text.utf8).withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self)
 }
 
+extension BaseURL {
+  /// The URL with credentials masked.
+  package var shown: String { String(decoding: bytes.withRawBytes { maskingCredentials($0) }, as: UTF8.self) }
+}
+
 /// Whether ``maskingCredentials(_:)->[UInt8]`` would change the text; for most texts one pass over the bytes.
 public func holdsCredentials(_ text: UnsafeRawBufferPointer) -> Bool {
   if let decoded = PercentDecoded(text), decoded.bytes.withUnsafeBytes({ CredentialMask.nextSecret(in: $0, from: 0) }) != nil {

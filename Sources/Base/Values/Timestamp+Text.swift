@@ -33,6 +33,9 @@ extension Timestamp: LosslessStringConvertible {
 
   package var dayText: String { text("%Y-%m-%d") }
 
+  /// `Sat, 21 Nov 2026 09:00:00 +0000` (RFC 5322, section 3.3).
+  package var rfc5322: String { text("%a, %d %b %Y %H:%M:%S +0000") }
+
   /// `2026-11-21 09:00 UTC`: for a person.
   package var shortText: String { text("%Y-%m-%d %H:%M UTC") }
 

@@ -63,7 +63,7 @@ final class RequestTemplate {
     // Turns on cookies; the share holds them.
     if kind.handlesCookies { curl_set_text(easy, CURLOPT_COOKIEFILE, "") }
     curl_set_list(easy, CURLOPT_CONNECT_TO, connectTo?.first)
-    setProxy(easy, options.connection.proxy)
+    options.connection.apply(to: easy)
     setTLS(easy, options.connection.tls)
     setTLSVersion(easy)
     setCallbacks(easy, Unmanaged.passUnretained(transfer).toOpaque())
@@ -78,27 +78,10 @@ final class RequestTemplate {
     )
   }
 
-  private func setProxy(_ easy: UnsafeMutableRawPointer, _ proxy: DownloadOptions.Proxy) {
-    switch proxy {
-    // Empty, since libcurl would use the environment's proxy otherwise.
-    case .none: curl_set_text(easy, CURLOPT_PROXY, "")
-    case .environment: break
-    case .url(let url): curl_set_text(easy, CURLOPT_PROXY, url)
-    }
-    // A proxy's response to CONNECT isn't the response to the request.
-    curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-  }
-
   private func setTLS(_ easy: UnsafeMutableRawPointer, _ tls: DownloadOptions.TLS) {
     if options.allowsInvalidTLSCertificates {
       curl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 0)
       curl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 0)
-    }
-    if tls.caFile != nil || !SystemCertificates.found.isStandard {
-      // With a file of its own, the system's folder of certificates isn't trusted.
-      let (file, folder) = tls.caFile.map { ($0, nil) } ?? (SystemCertificates.found.file, SystemCertificates.found.folder)
-      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
-      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, folder) }
     }
     guard kind.isOwnOrigin, let certificate = tls.clientCertificate else { return }
     curl_set_text(easy, CURLOPT_SSLCERT, certificate)
@@ -150,6 +133,26 @@ extension Transfer {
   /// The transfer behind the pointer that libcurl keeps.
   static func of(_ context: UnsafeMutableRawPointer?) -> Transfer {
     Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+  }
+}
+
+extension DownloadOptions.Connection {
+  /// Sets the proxy and the trusted certificates of a handle of libcurl.
+  package func apply(to easy: UnsafeMutableRawPointer) {
+    switch proxy {
+    // Empty, since libcurl would use the environment's proxy otherwise.
+    case .none: curl_set_text(easy, CURLOPT_PROXY, "")
+    case .environment: break
+    case .url(let url): curl_set_text(easy, CURLOPT_PROXY, url)
+    }
+    // A proxy's response to CONNECT isn't the response to the request.
+    curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    if tls.caFile != nil || !SystemCertificates.found.isStandard {
+      // With a file of its own, the system's folder of certificates isn't trusted.
+      let (file, folder) = tls.caFile.map { ($0, nil) } ?? (SystemCertificates.found.file, SystemCertificates.found.folder)
+      for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
+      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, folder) }
+    }
   }
 }
 

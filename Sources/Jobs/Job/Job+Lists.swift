@@ -102,10 +102,6 @@ extension Job {
   }
 }
 
-extension BaseURL {
-  var shown: String { String(decoding: bytes.withUnsafeBytes { maskingCredentials($0) }, as: UTF8.self) }
-}
-
 extension JobPath {
   /// A file, a pattern or standard input; special characters in the folder's name are escaped in a pattern.
   fileprivate var listSource: URLList.Source {

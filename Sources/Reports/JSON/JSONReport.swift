@@ -40,6 +40,12 @@ public struct JSONReport: ReportForm {
     output.appendLiteral("\n")
   }
 
+  /// Returns the members of the JSON report with these names.
+  package static func members(of report: FinishedReport, _ names: Set<String>) -> [JSONTree.Member] {
+    guard case .object(let members) = report.jsonTree else { return [] }
+    return members.filter { names.contains($0.name) }
+  }
+
   static func read(_ json: JSONValue) throws(JSONProblem) -> FinishedReport {
     guard json.isObject, let schema = try json.string("schema") else {
       throw json.problem("isn't a prewarm report: it has no schema")

@@ -1,7 +1,7 @@
 import Base
 
 /// The verdict on a run, the same in every form for people: a word, the reason, and the duration.
-struct Headline {
+package struct Headline {
   /// `OK`, `FAILED` or `INTERRUPTED`.
   var word: String
   /// The reason, such as `102 of 10,000 URLs are bad (limit 0)`.
@@ -11,7 +11,7 @@ struct Headline {
   var style: TextPage.Style
 
   /// `FAILED: 102 of 10,000 URLs are bad (limit 0), 8.1 s`.
-  var sentence: String { "\(word): \(detail)" + (time.map { ", \($0)" } ?? "") }
+  package var sentence: String { "\(word): \(detail)" + (time.map { ", \($0)" } ?? "") }
 }
 
 extension RunEnd {
@@ -24,7 +24,7 @@ extension FinishedReport {
   var isAllGood: Bool { exitStatus == .withinLimits && totals.bad == 0 && totals.cancelled == 0 && end.areManifestsRead }
 
   /// The verdict: first the errors of the run as a whole, then the broken rules.
-  var headline: Headline {
+  package var headline: Headline {
     let time = end.duration > .zero ? elapsed(end.duration) : nil
     func headline(_ word: String, _ parts: [String?], _ style: TextPage.Style) -> Headline {
       Headline(word: word, detail: parts.compactMap(\.self).joined(separator: "; "), time: time, style: style)
@@ -111,7 +111,7 @@ extension FailureStanding {
 extension FinishedReport {
   /// How the failures differ from those of the baseline: `1 new, 3 known, 2 fixed since known.jsonl; 1 not seen`; nil if there is none.
   /// The path isn't escaped.
-  var differencePhrase: String? {
+  package var differencePhrase: String? {
     guard let baseline else { return nil }
     let counts = "\(grouped(standings.counting)) new, \(grouped(standings.known)) known, \(grouped(baseline.fixed)) fixed"
     return "\(counts) since \(baseline.path)" + (baseline.unseen > 0 ? "; \(grouped(baseline.unseen)) not seen" : "")

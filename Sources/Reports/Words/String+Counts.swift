@@ -159,7 +159,7 @@ package func imagePhrase(format: ImageFormat?, width: UInt32, height: UInt32, by
 
 extension String {
   /// This text, or its first `limit` scalars, an ellipsis and its length.
-  func shortened(to limit: Int) -> String {
+  package func shortened(to limit: Int) -> String {
     guard utf8.count > limit else { return self }
     let start = unicodeScalars.prefix(limit)
     return start.endIndex == unicodeScalars.endIndex ? self : "\(String(start))… (\(byteCount(Double(utf8.count))))"
