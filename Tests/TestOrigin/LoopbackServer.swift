@@ -35,7 +35,7 @@ final class LoopbackServer: Sendable {
 /// `@unchecked Sendable`: a socket may be used by any thread, and with TLS only the server's thread reads and writes.
 final class LoopbackStream: @unchecked Sendable {
   private let descriptor: Int32
-  private let tls: UnsafeMutableRawPointer?
+  private var tls: UnsafeMutableRawPointer?
 
   /// With certificates it uses TLS, and HTTP/2 if the client supports it; nil if the client supports neither HTTP/2 nor HTTP/1.1.
   init?(_ descriptor: Int32, _ certificates: Certificates?) {
@@ -50,6 +50,12 @@ final class LoopbackStream: @unchecked Sendable {
     guard socket.connect(port: port) == 0 else { return nil }
     descriptor = dup(socket.descriptor)
     tls = nil
+  }
+
+  /// Continues with TLS; false if the handshake fails.
+  func startTLS(_ certificates: Certificates) -> Bool {
+    tls = test_tls_accept(descriptor, certificates.server, certificates.serverKey)
+    return tls != nil
   }
 
   deinit {
@@ -87,6 +93,16 @@ final class LoopbackStream: @unchecked Sendable {
       bytes += byte
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The next line without its end; nil if the connection ends before.
+  func readLine() -> String? {
+    var bytes: [UInt8] = []
+    while !bytes.suffix(2).elementsEqual([13, 10]) {
+      guard let byte = readAll(1) else { return nil }
+      bytes += byte
+    }
+    return String(decoding: bytes.dropLast(2), as: UTF8.self)
   }
 
   /// False if the client has disconnected.

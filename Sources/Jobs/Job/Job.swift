@@ -25,6 +25,7 @@ package struct Job: Sendable {
   package var blacklist = BlacklistRules()
   /// The targets of reports. A file, or standard output, occurs only once.
   package var reports = [ReportTarget()]
+  package var notifications: [Notification] = []
   package var shardBy = Shard.Rule.url
   /// The shard whose entries are fetched. Default: nil, which means all. See ``sharded(_:)``.
   package var shard: Shard?

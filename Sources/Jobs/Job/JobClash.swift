@@ -75,6 +75,7 @@ extension Job {
     ]
     return [(absoluteFile, "a job file")].compactMap { path, title in path.map { ($0, title) } }
       + manifests.flatMap(\.list.files).map { ($0, "a list of URLs") }
+      + notifications.flatMap { [$0.url.file, $0.secret.file] }.compactMap { $0.map { ($0.absolute, "a secret of notify") } }
       + others.compactMap { path, title in path.map { ($0, title) } }
   }
 

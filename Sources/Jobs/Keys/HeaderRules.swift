@@ -56,6 +56,14 @@ enum ConnectionRules {
     return isValid { $0.connectTo = [target] } ? target : nil
   }
 
+  /// Whether the text is `smtp://` or `smtps://`, a host, and perhaps a port and a name for EHLO.
+  static func isMailServer(_ text: String) -> Bool {
+    guard let scheme = ["smtp://", "smtps://"].first(where: text.hasPrefix) else { return false }
+    let parts = text.dropFirst(scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let isName = parts.count == 1 || parts[1].utf8.allSatisfy { $0.isLetter || $0.isDigit || ".-".utf8.contains($0) }
+    return isName && (hostAndPort(String(parts[0])) ?? hostAndPort("\(parts[0]):25")) != nil
+  }
+
   /// Whether libcurl accepts the URL as a proxy: a host with an optional scheme, user and port.
   static func isProxy(_ text: String) -> Bool { isValid { $0.proxy = .url(text) } }
 

@@ -192,7 +192,7 @@ enum JobSecrets {
     let text = text.lowercased()
     return [
       "auth", "bearer", "cookie", "credential", "header", "passw", "proxy", "salt", "secret", "sign", "token", "variants",
-      "api-key", "apikey", "key-env",
+      "api-key", "apikey", "key-env", "notify", "slack", "teams", "url-env", "url-file", "webhook",
     ]
     .contains { text.contains($0) }
   }

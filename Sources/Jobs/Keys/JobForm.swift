@@ -208,6 +208,26 @@ struct JobTextForm: Sendable {
     isAddress: true,
     accepts: ConnectionRules.isProxy
   )
+  /// A mail server, with an optional name for EHLO as its path.
+  static let mailServer = JobTextForm(
+    "a mail server such as smtps://mail.example.com or smtp://mail.example.com:587",
+    "URL",
+    pattern: #"smtps?://(?:\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\\\[\]]+)(?::0*[1-9][0-9]{0,4})?(?:/[A-Za-z0-9.-]*)?"#,
+    isAddress: true,
+    accepts: ConnectionRules.isMailServer
+  )
+  /// The usual addresses (RFC 5321, section 4.1.2, without quotes and literals).
+  static let mailAddress = JobTextForm(
+    "an address such as ops@example.com",
+    "ADDRESS",
+    pattern: "[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+",
+    isAddress: true
+  ) {
+    let parts = $0.utf8.split(separator: 0x40, omittingEmptySubsequences: false)
+    return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+      && parts[0].allSatisfy { $0.isLetter || $0.isDigit || ".!#$%&'*+/=?^_`{|}~-".utf8.contains($0) }
+      && parts[1].allSatisfy { $0.isLetter || $0.isDigit || ".-".utf8.contains($0) }
+  }
   /// A user name in Basic credentials (RFC 7617, section 2).
   static let username = JobTextForm(
     "a user name without colons and control characters",

@@ -80,7 +80,18 @@ private struct ReferencePage {
     guard !isAdvanced else { return }
     for key in choices {
       let isPart = list.defaultText == nil
+      if case .section = key.kind {
+        add("\(indent)  # - \(key.name):", comment(on: key))
+        for part in JobKeys.bySection[key.path] ?? [] {
+          add("\(indent)  #     \(part.name): \(part.defaultText ?? part.example ?? "")", comment(on: part))
+        }
+        continue
+      }
       add("\(indent)  \(isPart ? "" : "# ")- \(key.name): \(key.defaultText ?? key.example ?? "PATH")", comment(on: key))
+    }
+    guard list.defaultText != nil else { return }
+    for key in all where !names.contains(key.name) {
+      add("\(indent)  #   \(key.name): \(key.defaultText ?? key.example ?? "")", comment(on: key))
     }
   }
 

@@ -76,6 +76,13 @@ package struct JobKey: Sendable {
     return key
   }
 
+  /// The section, which changes the job before the keys below it do.
+  func opening(_ open: @escaping @Sendable (inout Job) -> Void) -> JobKey {
+    var key = self
+    key.open = open
+    return key
+  }
+
   /// The key of a list of mappings, each with exactly one of the named keys; the keys at `path[]` set parts of a new item.
   ///
   /// - Parameter text: writes a default item as YAML; nil if there is no default.
@@ -97,10 +104,11 @@ package struct JobKey: Sendable {
     return key
   }
 
-  /// A job with a list and without optional parts.
+  /// A job with a list and a notification and without optional parts.
   private static let closedJob: Job = {
     var job = Job()
     job.manifests = [Job.List([])]
+    job.notifications = [Job.Notification()]
     return job
   }()
 
@@ -124,8 +132,8 @@ package struct JobKey: Sendable {
 /// Every key of the job file, described once: the reader, validation, references, the JSON Schema and digests use this table.
 package enum JobKeys {
   package static let all: [JobKey] =
-    job + manifests + listFilters + prefetch + request + connection + cache + verify + transform + blacklist + report + lint
-    + failOn
+    job + manifests + listFilters + prefetch + request + connection + cache + verify + transform + blacklist + report + notify
+    + lint + failOn
 
   /// The keys of each section by its path, which is empty for the job itself.
   static let bySection = Dictionary(grouping: all, by: \.parent)

@@ -97,7 +97,9 @@ package struct JobOverride: Sendable {
     guard let typed else { return origin }
     let isSecret =
       ["request", "request.auth"].contains(path) || typed.contains("@")
-      || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env"].contains { path.hasPrefix($0) }
+      || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env", "notify"].contains {
+        path.hasPrefix($0)
+      }
       || path.hasPrefix("manifests") && (path.contains(".sign") || typed.contains("sign"))
     let isOptionAlone = origin.hasPrefix("-") && !origin.contains(" ")
     return "\(origin)\(isOptionAlone ? " " : "=")\(isSecret ? "***" : typed)"

@@ -26,6 +26,7 @@ extension JobReader {
     }
     checkLint()
     checkReports()
+    checkNotifications()
     checkStandardInput()
     checkMethod()
     if readsNoHeaders {

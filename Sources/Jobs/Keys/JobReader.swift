@@ -116,6 +116,7 @@ struct JobReader {
   private func bareEntry(_ node: YAMLNode, of key: JobKey) -> String? {
     guard let scalar = node.scalar, !scalar.isNull else { return nil }
     let text = scalar.text
+    if key.name == "notify" { return "slack: {url-env: SLACK_URL}" }
     // An example replaces a text that may be a secret or is long.
     let isShown = !text.contains("@") && !text.contains("\n") && text.count <= 60
     guard key.name == "report" else {

@@ -1,3 +1,5 @@
+import ImageDownloading
+import Notices
 package import Reports
 
 /// A job's open reports, and its baseline.
@@ -12,6 +14,7 @@ package final class JobReports {
   /// The maximum number of failures in reports.
   let listedFailures: Int
   let writers: [any ReportWriter]
+  private let notices: [Notice]
 
   /// Reads the baseline, then opens the reports, unless it is a dry run; existing files stay unchanged.
   ///
@@ -37,6 +40,7 @@ package final class JobReports {
         []
       }
     memory = RunMemory(temporaryRuns: Int(job.failOn.temporaryRuns))
+    notices = isDryRun ? [] : try job.notices()
     listedFailures = options.terminal.failureLimit
     do throws(ReportError) {
       var writers: [any ReportWriter] = []
@@ -79,6 +83,11 @@ package final class JobReports {
     } catch {
       if !error.isReaderGone { end.breakage = end.breakage ?? "\(error)" }
     }
+  }
+
+  /// Sends the notifications of the run that are due; returns a sentence for each that couldn't be sent.
+  package func notify(about report: FinishedReport) -> [String] {
+    notices.send(about: report, over: job.downloadOptions.connection)
   }
 
   package func write(_ report: FinishedReport) -> [ReportError] {

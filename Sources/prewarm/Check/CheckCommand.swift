@@ -17,7 +17,7 @@ struct CheckCommand: ParsableCommand {
 
       prewarm requests the first 64 KiB of each image, which show its format and size, but not whether it is whole: with --decode full \
       it fetches whole images and decodes every pixel. What may have failed temporarily is requested once more after 30 s, unless \
-      --recheck is off. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform and report.
+      --recheck is off. It uses neither cache nor blacklist; of job files it ignores cache, blacklist, transform, report and notify.
 
       EXIT STATUS:
         0         within the limits of fail-on
@@ -87,9 +87,9 @@ struct CheckedJobs {
   /// The sections of a job that only matter if images are stored.
   static let sectionsOfKeeping = ["cache", "blacklist", "transform"]
 
-  /// The overrides of each job file: nothing is stored, and the reports of earlier runs aren't replaced.
+  /// The overrides of each job file: nothing is stored, the reports of earlier runs aren't replaced, and nobody is notified.
   private static let keepingNothing =
-    (sectionsOfKeeping + ["report"]).map { JobOverride(defaultOf: $0) }
+    (sectionsOfKeeping + ["report", "notify"]).map { JobOverride(defaultOf: $0) }
     + [JobOverride(path: "cache.mode", value: "bypass", origin: "prewarm check")]
 
   /// The overrides of the command line, which win.

@@ -172,7 +172,7 @@ struct JobsRun {
     _ progress: ProgressPrinter,
     _ finish: ((PreparedJob, FinishedReport) throws -> ExitStatus)?
   ) throws -> ExitStatus {
-    let report = runner.run(prepared, progress: progress)
+    var report = runner.run(prepared, progress: progress)
     var status = report.exitStatus
     if !display.isQuiet { prepared.pageNotes.forEach { Note.plain($0) } }
     if let breakage = report.end.breakage { Note.error("\(report.job.name): \(breakage)") }
@@ -183,8 +183,10 @@ struct JobsRun {
     if let finish { return try finish(prepared, report) }
     for error in prepared.reports.write(report) {
       Note.error("\(error)")
+      report.end.breakage = report.end.breakage ?? "\(error)"
       status = max(status, .couldNotFinish)
     }
+    for sentence in prepared.reports.notify(about: report) { Note.error("\(report.job.name): \(sentence)") }
     return status
   }
 

@@ -29,7 +29,7 @@ import Testing
 
   @Test func `the recipes' command lines are valid`() async throws {
     let lines = folder.text("commands").split(separator: "\n")
-    #expect(lines.count == 10)
+    #expect(lines.count == 11)
     for line in lines {
       // Remove options that `validate` doesn't have.
       let plain = line.replacing("/etc/prewarm/", with: "").replacing(#/\ --shard \S+|\ \|\|.*|\ &$/#, with: "")
@@ -104,9 +104,45 @@ import Testing
     #expect(try await push(to: "github", branch: "change", checkout))
   }
 
+  @Test func `one issue is opened, renewed and closed`() async throws {
+    // GitHub's command, with its issues as files of their numbers.
+    folder.write(
+      #"""
+      #!/bin/bash
+      echo "$1 $2" >> calls
+      case "$1 $2" in
+        "issue list") ls open ;;
+        "issue create") shift 2; while [[ $1 != --body-file ]]; do shift; done; cp "$2" "open/$(ls open closed | grep -c '[0-9]')" ;;
+        "issue edit") [[ $4 == --body-file ]] && cp "$5" "open/$3" ;;
+        "issue close") mv "open/$3" "closed/$3" ;;
+      esac
+      """#,
+      to: "ci/gh"
+    )
+    chmod(folder.file("ci/gh"), 0o755)
+    let checkout = JobFolder("")
+    for name in ["open/.keep", "closed/.keep"] { checkout.folder.write("", to: name) }
+    checkout.folder.write("\(String(repeating: "ü", count: 50_000))\n", to: "issue.md")
+    var seen: [String] = []
+    for status in [0, 2, 2, 1, 0, 0, 2] {
+      let runner: [String: String?] = [
+        "PATH": "\(folder.file("ci")):/usr/bin:/bin", "STATUS": "\(status)", "RUN": "https://ci.test/\(status)",
+      ]
+      let script = ["--noprofile", "--norc", "-eo", "pipefail", "-c", folder.text("ci/github-issue.sh")]
+      let result = try await checkout.start(script, of: "/bin/bash", environment: runner).wait()
+      #expect(result.status == 0 && result.error.isEmpty, "\(result.errorText)")
+      let calls = checkout.folder.text("calls").split(separator: "\n").filter { $0 != "issue list" && $0 != "label create" }
+      seen.append(calls.joined(separator: ", "))
+      checkout.folder.write("", to: "calls")
+    }
+    #expect(seen == ["", "issue create", "issue edit", "", "issue close", "", "issue create"])
+    let text = checkout.folder.text("open/1")
+    #expect(text.hasPrefix("https://ci.test/2\n\nü") && text.count < 65_536)
+  }
+
   @Test func `shellcheck accepts the recipes`() async throws {
     let scripts = try files(ending: ".sh")
-    #expect(scripts.count == 14)
+    #expect(scripts.count == 15)
     let result = try await Command("/usr/bin/shellcheck", scripts, workingDirectory: folder.path).wait()
     #expect(result.status == 0, "\(result.outputText)")
   }

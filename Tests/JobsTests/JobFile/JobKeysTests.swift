@@ -98,6 +98,7 @@ import Testing
       statuses: [400, 404-406, 410-415, 417, 422, 451]
     report: [{text: "-"}]
     shard-by: url
+    notify: []
     lint:
       all: "off"
       cache-control: all
@@ -131,7 +132,7 @@ import Testing
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
     // Keys below a word that is the default are on the word's own line of the list.
-    let hidden = ["report[]", "cache.memory.", "cache.key.", "request.auth.", "transform.", "manifests[].sign."]
+    let hidden = ["report[]", "notify[]", "cache.memory.", "cache.key.", "request.auth.", "transform.", "manifests[].sign."]
     let described = Set(JobKeys.all.map(\.path)).filter { path in !hidden.contains { path.hasPrefix($0) } }
     #expect(found == described)
   }

@@ -7,7 +7,8 @@ import Jobs
   private static let keys = JobKeys.all
   private static let environment = [
     "HOME": "/h", "IMAGES_PASSWORD": "secret", "N": "5", "WORD": "lifo", "IMGPROXY_KEY": "736563726574",
-    "IMGPROXY_SALT": "68656c6c6f",
+    "IMGPROXY_SALT": "68656c6c6f", "WEBHOOK_URL": "https://h/", "SLACK_URL": "https://h/", "TEAMS_URL": "https://h/",
+    "HOOK_SECRET": "whsec_c2VjcmV0", "MAIL_PASSWORD": "secret",
   ]
 
   @Test func `every example and the list of keys match the schema`() async throws {

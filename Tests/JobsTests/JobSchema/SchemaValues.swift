@@ -70,6 +70,9 @@ enum SchemaValues {
     fail-on.empty never ; true ; false
     fail-on.kinds {http-status: 1%, dns: 0, tls: never} ; {}
     fail-on.latency {p99: 2s, max: never}
+    notify[].when failed ; changed ; always
+    notify[].email.server smtp://mail.example.com ; smtps://[2001:db8::1]:465 ; smtp://localhost:25/ehlo.example.com ; ${NO_SUCH:-smtp://h}
+    notify[].email.to [a@b] ; [first.last+tag@example.com, ops@example.com]
     """#
 
   private static let bad = #"""
@@ -115,6 +118,9 @@ enum SchemaValues {
     fail-on.empty 0 ; always
     fail-on.kinds {http: 1} ; {dns: 1.5} ; {dns: ~}
     fail-on.latency {p95: 2s} ; {p99: 2} ; {p99: 0s}
+    notify[].when never
+    notify[].email.server mail.example.com ; http://h ; smtp://u:p@h ; smtp://h?x ; smtp:// ; smtp://h/a/b
+    notify[].email.from ops ; a@b@c ; "a b@c" ; "a@b\r\nBcc: c@d"
     """#
 
   private static let beyondASchema = #"""

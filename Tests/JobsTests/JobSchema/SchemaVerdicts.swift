@@ -33,6 +33,12 @@ func job(with key: JobKey, _ value: String) -> String {
     if section == "manifests[]", !["path", "url", "urls", "page"].contains(inner) { beside.append("path: a.txt") }
     if section == "transform.resize", inner == "fit" { beside.append("width: 10") }
     if section == "manifests[].sign", inner != "salt-env" { beside.append("salt-env: IMGPROXY_SALT") }
+    if section == "notify[]", !["webhook", "slack", "teams", "email"].contains(inner) {
+      beside.append("slack: {url-env: SLACK_URL}")
+    }
+    if section == "notify[].webhook", inner.hasPrefix("secret") { beside.append("url: https://hooks.example.com/prewarm") }
+    if section == "notify[].email", inner == "username" { beside.append("password-env: MAIL_PASSWORD") }
+    if section == "notify[].email", inner.hasPrefix("password") { beside.append("username: prewarm") }
     let body = "{\((beside + [text]).joined(separator: ", "))}"
     text = "\(name): \(isItem ? "[\(body)]" : body)"
   }
