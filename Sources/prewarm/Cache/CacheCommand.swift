@@ -65,8 +65,10 @@ struct CacheOptions: ParsableArguments {
 
   private func load(_ further: [JobOverride]) throws -> Job {
     let options = [("cache.directory", cacheDirectory, "--cache-directory"), ("cache.namespace", namespace, "--namespace")]
+    // Its secrets may be unknown here.
     let overrides =
-      further + options.compactMap { path, text, option in text.map { JobOverride(path: path, text: $0, origin: option) } }
+      [JobOverride(defaultOf: "notify")] + further
+      + options.compactMap { path, text, option in text.map { JobOverride(path: path, text: $0, origin: option) } }
     return try JobLoading.load([job], Display(color: .never)) { job throws(JobFileErrors) in
       if let job { return try JobLoading.job(at: job, overrides) }
       return try JobFile.make(name: "cache", manifests: [], overrides: overrides, environment: JobLoading.environment)
