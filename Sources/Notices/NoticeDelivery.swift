@@ -168,6 +168,7 @@ struct NoticeDelivery {
         [String(decoding: url.bytes, as: UTF8.self), String(decoding: url.bytes[url.parts.host], as: UTF8.self)]
       case .email(let mail): [mail.password, mail.user].compactMap(\.self)
       }
-    return secrets.reduce(maskingCredentials(text)) { $1.isEmpty ? $0 : $0.replacing($1, with: "***") }
+    let shown = secrets.reduce(maskingCredentials(text)) { $1.isEmpty ? $0 : $0.replacing($1, with: "***") }
+    return shown.hasSuffix(".") ? String(shown.dropLast()) : shown
   }
 }

@@ -76,7 +76,7 @@ extension NoticeText {
     report.failures = report.failures.prefix(listedFailures).map { record in
       var record = record
       record.url = record.url.shortened(to: partLimit)
-      if let message = record.failure?.message { record.failure?.message = message.shortened(to: partLimit) }
+      if let message = record.failure?.message { record.failure?.message = maskingCredentials(message).shortened(to: partLimit) }
       return record
     }
     let names: Set = [

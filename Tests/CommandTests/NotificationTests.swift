@@ -62,7 +62,7 @@ import Testing
     let job = job(urls, notify: items.joined(), keys: "fail-on: {baseline: last.jsonl, known: never}\n")
     let failed = outcome == .recovered ? image : outcome == .known ? missing : ""
     job.folder.write(#"{"url":"\#(failed)","outcome":"failed"}"# + "\n", to: "last.jsonl")
-    if failed.isEmpty { job.folder.write(#"{"url":"http://other.test/","outcome":"hit"}"# + "\n", to: "last.jsonl") }
+    if failed.isEmpty { job.folder.write(#"{"url":"http://other.test/","outcome":"downloaded"}"# + "\n", to: "last.jsonl") }
     let gate = outcome == .interrupted ? origin.hold("/images/1.jpg") : nil
     let words: [Outcome: [String]] = [
       .dryRun: ["run", "job.yaml", "--dry-run"], .check: ["check", "job.yaml"],
@@ -107,7 +107,7 @@ import Testing
     let sent = try #require(try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: any Sendable])
     let report = try job.json("report.json")
     for name in ["job", "exit_status", "verdict", "totals", "failures", "failures_omitted", "finished_at", "prewarm"] {
-      #expect("\(sent[name] ?? "none")" == "\(report[name] ?? "missing")", "\(name)")
+      #expect(sent[name] as? NSObject == report[name] as? NSObject && sent[name] != nil, "\(name)")
     }
     #expect(sent["schema"] as? String == "prewarm.notification/1" && sent["link"] as? String == "https://ci.test/17")
     #expect(!String(decoding: request.body, as: UTF8.self).contains("me:"))
@@ -146,7 +146,7 @@ import Testing
     let input = Command.Input.bytes(Array(message.data.utf8))
     let read = try await Command("/usr/bin/python3", ["-c", script], environment: ["PYTHONIOENCODING": "utf-8"], input: input)
       .wait()
-    let lines = read.outputText.split(separator: "\n").map(String.init)
+    let lines = read.outputText.split(whereSeparator: \.isNewline).map(String.init)
     #expect(lines.count >= 7, "\(read.errorText)")
     #expect(
       lines.prefix(2) == ["prewarm@a.test", "b@b.test, c@c.test"]
@@ -169,7 +169,7 @@ import Testing
       testDescription: "no STARTTLS for a password",
       user: ", username: me, password-env: PASSWORD",
       messages: 0,
-      reason: "SSL"
+      reason: "STARTTLS not supported\n"
     ),
     Refusal(testDescription: "an unknown recipient", replies: ["RCPT": ["550 no such user"]], messages: 0, reason: "550"),
     Refusal(testDescription: "a server that is busy once", replies: ["RCPT": ["451 later"]], messages: 1, reason: nil),

@@ -71,7 +71,7 @@ enum SchemaValues {
     fail-on.kinds {http-status: 1%, dns: 0, tls: never} ; {}
     fail-on.latency {p99: 2s, max: never}
     notify[].when failed ; changed ; always
-    notify[].email.server smtp://mail.example.com ; smtps://[2001:db8::1]:465 ; smtp://localhost:25/ehlo.example.com ; ${NO_SUCH:-smtp://h}
+    notify[].email.server smtp://mail.example.com ; "smtps://[2001:db8::1]:465" ; smtp://localhost:25/ehlo.example.com ; "${NO_SUCH:-smtp://h}"
     notify[].email.to [a@b] ; [first.last+tag@example.com, ops@example.com]
     """#
 
