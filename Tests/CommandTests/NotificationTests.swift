@@ -14,19 +14,20 @@ import Testing
   private var missing: String { origin.url("/gone.jpg") }
 
   private func job(_ urls: [String], notify: String, keys: String = "") -> JobFolder {
-    JobFolder(urls: urls, keys: "report: [{text: '-'}]\nrequest: {retries: 0}\nnotify:\n\(notify)\(keys)")
+    JobFolder(urls: urls, keys: "report: [{text: '-'}, {json: last.json}]\nrequest: {retries: 0}\nnotify:\n\(notify)\(keys)")
   }
 
   // MARK: Occasions
 
   enum Outcome: String, CaseIterable {
-    case good, bad, recovered, known, unwritable, interrupted, dryRun, check
+    case good, bad, still, recovered, known, unwritable, interrupted, dryRun, check
 
     /// The occasions that it is one of.
     var occasions: [String] {
       switch self {
       case .good, .known: ["always"]
       case .bad, .unwritable: ["always", "changed", "failed"]
+      case .still: ["always", "failed"]
       case .recovered: ["always", "changed"]
       case .interrupted, .dryRun, .check: []
       }
@@ -35,7 +36,7 @@ import Testing
     var status: Int {
       switch self {
       case .good, .recovered, .known, .dryRun: 0
-      case .bad, .check: 2
+      case .bad, .still, .check: 2
       case .unwritable: 1
       case .interrupted: 130
       }
@@ -58,11 +59,14 @@ import Testing
         environment["\(kind)_\(occasion)"] = receivers.url("/\(kind)/\(occasion)")
       }
     }
-    let urls = [.good, .recovered].contains(outcome) ? [image] : [image, missing]
-    let job = job(urls, notify: items.joined(), keys: "fail-on: {baseline: last.jsonl, known: never}\n")
-    let failed = outcome == .recovered ? image : outcome == .known ? missing : ""
-    job.folder.write(#"{"url":"\#(failed)","outcome":"failed"}"# + "\n", to: "last.jsonl")
-    if failed.isEmpty { job.folder.write(#"{"url":"http://other.test/","outcome":"downloaded"}"# + "\n", to: "last.jsonl") }
+    let known = outcome == .known ? "fail-on: {baseline: last.jsonl, known: never}\n" : ""
+    let job = job(outcome == .good ? [image] : [image, missing], notify: items.joined(), keys: "cache: {mode: bypass}\n\(known)")
+    job.folder.write(#"{"url":"\#(missing)","outcome":"failed"}"# + "\n", to: "last.jsonl")
+    if [.still, .recovered].contains(outcome) {
+      job.writeJob("report: [{json: last.json}]\nrequest: {retries: 0}\ncache: {mode: bypass}", name: "earlier")
+      #expect(try await job.prewarm("run earlier.yaml").status == 2)
+    }
+    if outcome == .recovered { origin.set("/gone.jpg", .jpeg()) }
     let gate = outcome == .interrupted ? origin.hold("/images/1.jpg") : nil
     let words: [Outcome: [String]] = [
       .dryRun: ["run", "job.yaml", "--dry-run"], .check: ["check", "job.yaml"],

@@ -173,6 +173,7 @@ public final class RunReport {
     report.verdict = failOn.verdict(of: report)
     if let memory = tally.memory {
       let isWhole = end.areManifestsRead && end.breakage == nil && tally.totals.cancelled == 0
+      report.lastRuns.hasNews = memory.hasNews
       report.lastRuns.history = memory.histories(isWhole: isWhole, startedAt: report.startedAt)
     }
     let trend = tally.memory?.trend.isEmpty == false ? tally.memory?.trend : tally.judge?.trend

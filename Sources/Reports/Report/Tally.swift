@@ -124,7 +124,9 @@ struct Tally {
       let standing = judge?.standing(of: key) ?? .counts
       // Good by one list, bad by another.
       if standing == .known, !fixed.isEmpty { fixed[key] = nil }
-      return standing == .counts && isEarly && result.failure?.isTransient == true ? .inGrace : standing
+      if standing == .counts, isEarly, result.failure?.isTransient == true { return .inGrace }
+      if standing == .counts { memory?.noteCounting(key) }
+      return standing
     }
     memory?.noteGood(key)
     if judge?.noteGood(key) == true, fixed.count < BaselineDifference.fixedEntryLimit { fixed[key] = (totals.urls, listed()) }

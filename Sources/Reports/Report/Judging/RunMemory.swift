@@ -37,6 +37,8 @@ package struct LastRuns: Sendable {
   var trend: [TrendPoint] = []
   /// The entries that were bad in one of them.
   var history: [EntryHistory] = []
+  /// Whether a failure counts that didn't in the run before, or one that did is good.
+  var hasNews = false
 }
 
 /// What is remembered of a job's last runs: each report carries it to the next one, so it needs no database.
@@ -51,6 +53,9 @@ package final class RunMemory {
   /// Whether an entry that isn't remembered was good.
   private var isComplete = false
   private(set) var trend: [TrendPoint] = []
+  /// The failures that counted in the last run.
+  private var counted: Set<EntryKey> = []
+  private(set) var hasNews = false
 
   /// Remembers nothing.
   package init(temporaryRuns: Int = 1) { self.temporaryRuns = temporaryRuns }
@@ -63,9 +68,12 @@ package final class RunMemory {
     let report = try input.report(words: .plain)
     trend = report.trendWithThisRun
     for history in report.lastRuns.history { entries[history.entry.key] = history }
-    for failure in report.failures where entries[failure.key] == nil {
+    for failure in report.failures {
+      let key = failure.key
+      if failure.standing == .counts { counted.insert(key) }
+      guard entries[key] == nil else { continue }
       let entry = ListedEntry(url: failure.url, variant: failure.variant, manifest: failure.manifest, line: failure.line)
-      entries[failure.key] = EntryHistory(entry: entry, badSince: report.startedAt, runs: 1)
+      entries[key] = EntryHistory(entry: entry, badSince: report.startedAt, runs: 1)
     }
     isComplete = report.failuresOmitted == 0 && report.lastRuns.history.count < EntryHistory.listedLimit
     return true
@@ -76,7 +84,13 @@ package final class RunMemory {
 
   func noteGood(_ key: EntryKey) {
     // An entry of several lists is bad if one says so.
-    if entries[key] != nil, sightings[key] == nil { sightings[key] = false }
+    guard entries[key] != nil, sightings[key] == nil else { return }
+    sightings[key] = false
+    if counted.contains(key) { hasNews = true }
+  }
+
+  func noteCounting(_ key: EntryKey) {
+    if !counted.contains(key) { hasNews = true }
   }
 
   /// Notes a bad entry, and returns whether its temporary failure doesn't count yet.
@@ -91,7 +105,7 @@ package final class RunMemory {
   /// How a bad entry was before; nil if it was good.
   func badBefore(_ key: EntryKey) -> EntryHistory? { entries[key].flatMap { $0.isBad ? $0 : nil } }
 
-  /// The histories with this run, those that are bad for the longest time first.
+  /// The histories with this run, the longest of bad entries first.
   ///
   /// - Parameter isWhole: whether entries that didn't occur are in no list any more.
   func histories(isWhole: Bool, startedAt: Timestamp?) -> [EntryHistory] {
@@ -100,7 +114,11 @@ package final class RunMemory {
       if let isBad = sightings[key] { history.add(isBad: isBad, startedAt: startedAt) } else if isWhole { continue }
       if history.runs != 0 { histories.append(history) }
     }
-    histories.sort { ($1.runs.leadingZeroBitCount, $0.entry.url) < ($0.runs.leadingZeroBitCount, $1.entry.url) }
+    histories.sort {
+      ($0.isBad ? 0 : 1, $0.runs.leadingZeroBitCount, $0.entry.url) < (
+        $1.isBad ? 0 : 1, $1.runs.leadingZeroBitCount, $1.entry.url
+      )
+    }
     histories += newEntries.map { EntryHistory(entry: $0.entry, badSince: startedAt, runs: 1) }
     return Array(histories.prefix(EntryHistory.listedLimit))
   }
@@ -127,10 +145,10 @@ extension FinishedReport {
     return lists.filter { !$0.1.isEmpty }
   }
 
-  /// Whether another verdict, or other bad entries, than those of the last run are news; without one, failures are.
+  /// Whether the verdict or the failures that count differ from those of the last run; without a report of it, whether the run failed.
   package var hasChanged: Bool {
-    guard trend.count > 1 else { return exitStatus != .withinLimits }
-    let before = trend[trend.count - 2]
-    return before.isFailed != (exitStatus != .withinLimits) || lastRuns.history.contains { $0.isBad != $0.wasBad }
+    let isFailed = exitStatus != .withinLimits
+    guard let before = trend.dropLast().last else { return isFailed }
+    return lastRuns.hasNews || before.isFailed != isFailed
   }
 }
