@@ -226,6 +226,19 @@ public struct DownloadLimits: Sendable, Hashable {
   /// transfers at most and one for each 1,024 at least. Connections stay with their thread; transfers to one host spread over the
   /// threads, except with HTTP/2.
   public var threads: Int?
+  /// Limits of some hosts, which replace those of all. For each host, only those of the most specific pattern count.
+  public var hosts: [HostPattern: OfHost]
+
+  /// Limits of one host; nil: ``DownloadLimits/perHost`` and ``DownloadLimits/perHostRate``.
+  public struct OfHost: Sendable, Hashable {
+    /// Concurrent transfers; at least 1.
+    public var perHost: Int?
+    /// Requests per second; infinity: unlimited.
+    public var perHostRate: Double?
+
+    /// Creates limits that replace nothing, unless some are given.
+    public init(perHost: Int? = nil, perHostRate: Double? = nil) { (self.perHost, self.perHostRate) = (perHost, perHostRate) }
+  }
 
   /// The maximum of ``threads``.
   public static let maximumThreads = 16
@@ -238,7 +251,8 @@ public struct DownloadLimits: Sendable, Hashable {
     rate: Double? = nil,
     perHostRate: Double? = nil,
     isAdaptive: Bool = false,
-    threads: Int? = nil
+    threads: Int? = nil,
+    hosts: [HostPattern: OfHost] = [:]
   ) {
     self.concurrency = concurrency
     self.perHost = perHost
@@ -246,14 +260,18 @@ public struct DownloadLimits: Sendable, Hashable {
     self.perHostRate = perHostRate
     self.isAdaptive = isAdaptive
     self.threads = threads
+    self.hosts = hosts
   }
 
   /// What is wrong with them, in one sentence; nil if they can be used.
   var invalidReason: String? {
-    for (name, limit) in [("concurrency", concurrency), ("perHost", perHost)] where limit < 1 {
+    let counts =
+      [("concurrency", concurrency), ("perHost", perHost)] + hosts.values.compactMap { $0.perHost.map { ("perHost", $0) } }
+    for (name, limit) in counts where limit < 1 {
       return "limits: \(name) must be at least 1, not \(limit)"
     }
-    for case (let name, let rate?) in [("rate", rate), ("perHostRate", perHostRate)] where !(rate > 0) {
+    let rates = [("rate", rate), ("perHostRate", perHostRate)] + hosts.values.map { ("perHostRate", $0.perHostRate) }
+    for case (let name, let rate?) in rates where !(rate > 0) {
       return "limits: \(name) must be above zero, not \(rate)"
     }
     guard let threads, !(1...Self.maximumThreads ~= threads) else { return nil }

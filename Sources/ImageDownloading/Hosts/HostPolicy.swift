@@ -23,11 +23,27 @@ struct HostRequest {
   var backoff: Backoff
 }
 
+/// Limits of one host; nil: those of all hosts.
+struct OwnLimits {
+  var perHost: Int?
+  /// As in ``HostRules``.
+  var intervalNanoseconds: UInt64?
+
+  init() {}
+
+  init(_ limits: DownloadLimits.OfHost) {
+    perHost = limits.perHost
+    intervalNanoseconds = limits.perHostRate.map { StartRate.intervalNanoseconds(ofRate: $0) }
+  }
+}
+
 /// The state of one host: when its next request may begin, and how many may run.
 struct HostPolicy {
   var rate = StartRate()
   var pause = HostPause()
   var breaker = BreakerState()
+  /// Its own limits, which replace those of all hosts.
+  var own = OwnLimits()
   private var adaptive = AdaptiveLimit()
   private var failuresInRow = 0
   /// The failure after which requests to the host were last stopped.
@@ -57,8 +73,14 @@ struct HostPolicy {
   /// The maximum number of its transfers.
   func limit(_ rules: HostRules) -> Int {
     guard breaker.isClosed else { return 1 }
-    return rules.isAdaptive ? min(adaptive.transfers, rules.perHost) : rules.perHost
+    let perHost = perHost(rules)
+    return rules.isAdaptive ? min(adaptive.transfers, perHost) : perHost
   }
+
+  private func perHost(_ rules: HostRules) -> Int { own.perHost ?? rules.perHost }
+
+  /// Between two starts; zero if there is no rate.
+  func intervalNanoseconds(_ rules: HostRules) -> UInt64 { own.intervalNanoseconds ?? rules.intervalNanoseconds }
 
   /// Whether to keep this state while no download of the host waits or runs.
   func isWorthKeeping(_ rules: HostRules, now: MonotonicInstant) -> Bool {
@@ -67,7 +89,7 @@ struct HostPolicy {
   }
 
   mutating func start(_ rules: HostRules, isAwaited: Bool, now: MonotonicInstant) {
-    rate.start(at: now, intervalNanoseconds: rules.intervalNanoseconds)
+    rate.start(at: now, intervalNanoseconds: intervalNanoseconds(rules))
     breaker.start(isAwaited: isAwaited)
   }
 
@@ -84,7 +106,7 @@ struct HostPolicy {
       pause.recover()
       failuresInRow = 0
       hasResponded = true
-      if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: rules.perHost) }
+      if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: perHost(rules)) }
       return breaker.recover()
     case .cut:
       failuresInRow = 0

@@ -20,8 +20,8 @@ struct HostTable {
 
   init(maximumKept: Int = 4096) { self.maximumKept = maximumKept }
 
-  /// Returns the number of a host; each call needs one of ``release(_:)``.
-  mutating func retain(_ origin: URLOrigin) -> Int {
+  /// Returns the number of a host; each call needs one of ``release(_:)``. `begin` gets a number that is given to a host.
+  mutating func retain(_ origin: URLOrigin, _ begin: (Int) -> Void = { _ in }) -> Int {
     if let number = numbers[origin] {
       entries[number].uses += 1
       entries[number].keeping = 0
@@ -32,12 +32,16 @@ struct HostTable {
     if number == entries.count { entries.append(Entry()) }
     entries[number] = Entry(origin: origin, uses: 1)
     numbers[origin] = number
+    begin(number)
     return number
   }
 
+  /// The host of a number; nil if it is free.
+  func known(_ number: Int) -> URLOrigin? { number < entries.count ? entries[number].origin : nil }
+
   /// The host of a number that is retained or kept.
   func origin(_ number: Int) -> URLOrigin {
-    guard let origin = entries[number].origin else { preconditionFailure("\(number) isn't the number of a host") }
+    guard let origin = known(number) else { preconditionFailure("\(number) isn't the number of a host") }
     return origin
   }
 

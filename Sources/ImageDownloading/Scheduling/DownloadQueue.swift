@@ -196,7 +196,7 @@ package struct DownloadQueue {
     if let tryOfAwaited { hosts[host].policy.breaker.endTry(isAwaited: tryOfAwaited) }
     if !wasRequested {
       rate.takeBack(intervalNanoseconds: intervalNanoseconds)
-      hosts[host].policy.rate.takeBack(intervalNanoseconds: rules.intervalNanoseconds)
+      hosts[host].policy.rate.takeBack(intervalNanoseconds: hosts[host].policy.intervalNanoseconds(rules))
     }
     if failedToConnect, hosts[host].phase == .new { hosts[host].phase = .tried }
     countFullness(host)
@@ -315,23 +315,34 @@ package struct DownloadQueue {
 }
 
 extension DownloadQueue {
-  /// Changes all limits: numbers of at least 1, rates above zero.
-  mutating func setLimits(_ limits: DownloadLimits, now: MonotonicInstant) {
+  /// Changes all limits: numbers of at least 1, rates above zero. `own` returns those of a host, nil if it has none.
+  mutating func setLimits(
+    _ limits: DownloadLimits,
+    now: MonotonicInstant,
+    own: (Int) -> DownloadLimits.OfHost? = { _ in nil }
+  ) {
     concurrency = limits.concurrency
     rules.isAdaptive = limits.isAdaptive
     rules.perHost = limits.perHost
     let interval = StartRate.intervalNanoseconds(ofRate: limits.rate)
     rate.change(from: intervalNanoseconds, to: interval, now: now)
     intervalNanoseconds = interval
-    let hostInterval = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
+    let before = hosts.map { $0.policy.intervalNanoseconds(rules) }
+    rules.intervalNanoseconds = StartRate.intervalNanoseconds(ofRate: limits.perHostRate)
     for host in hosts.indices {
-      hosts[host].policy.rate.change(from: rules.intervalNanoseconds, to: hostInterval, now: now)
+      hosts[host].policy.own = own(host).map { OwnLimits($0) } ?? OwnLimits()
+      hosts[host].policy.rate.change(from: before[host], to: hosts[host].policy.intervalNanoseconds(rules), now: now)
     }
-    rules.intervalNanoseconds = hostInterval
     for host in hosts.indices {
       countFullness(host)
       announce(host)
     }
+  }
+
+  /// Sets the own limits of a host without downloads.
+  mutating func setLimits(_ limits: DownloadLimits.OfHost, of host: Int) {
+    while hosts.count <= host { hosts.append(HostQueue()) }
+    hosts[host].policy.own = OwnLimits(limits)
   }
 
   /// Records the outcome of a transfer to `host`, before ``finished(host:failedToConnect:wasRequested:)`` is called for it.

@@ -241,7 +241,7 @@ extension DownloadScheduler {
   /// Counts a job for the host of its next request.
   private func move(_ slot: Int) {
     guard let origin = URLOrigin(pending[slot].url) else { preconditionFailure("the URL of a redirect isn't normalised") }
-    let host = hosts.retain(origin.connecting(by: pending[slot].download.options))
+    let host = retainHost(of: origin, pending[slot].download.options)
     releaseHost(pending[slot].host)
     pending[slot].host = host
   }

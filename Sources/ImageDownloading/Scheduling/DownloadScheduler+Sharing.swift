@@ -18,7 +18,7 @@ extension DownloadScheduler {
       let failure = ImageFailure(.invalidURL, message: "the URL isn't a normalised http or https URL")
       return client.notify(.failed(id: download.id, failure, TransferSummary()))
     }
-    let host = hosts.retain(origin.connecting(by: download.options))
+    let host = retainHost(of: origin, download.options)
     let job = QueuedDownload(download, identity: identity, client: client, host: host, loader: loader)
     let slot = pending.insert(job, isJoinable: current == nil)
     client.add(download.id, slot: slot)

@@ -19,6 +19,7 @@ final class DownloadScheduler: @unchecked Sendable {
   var queue: DownloadQueue
   var pending = SingleFlight<QueuedDownload>()
   var hosts = HostTable()
+  private var limitsOfHosts: [HostPattern: DownloadLimits.OfHost] = [:]
   /// When the certificates of hosts expire, as far as responses were to be described.
   var certificateEnds: [Int: Timestamp] = [:]
   /// The running loads, by number.
@@ -122,8 +123,22 @@ final class DownloadScheduler: @unchecked Sendable {
     for isClosed in closed { isClosed.withLock(waking: .all) { $0 = true } }
   }
 
+  /// Returns the number of the host to which downloads of `origin` connect; each call needs one of ``releaseHost(_:)``.
+  func retainHost(of origin: URLOrigin, _ options: DownloadOptions) -> Int {
+    let host = origin.connecting(by: options)
+    if limitsOfHosts.isEmpty { return hosts.retain(host) }
+    return hosts.retain(host) { number in
+      if let limits = ownLimits(of: host) { queue.setLimits(limits, of: number) }
+    }
+  }
+
+  private func ownLimits(of host: URLOrigin) -> DownloadLimits.OfHost? {
+    limitsOfHosts.value(of: host.hostAndPort, isSecure: host.isSecure)
+  }
+
   private func setLimits(_ limits: DownloadLimits) {
-    queue.setLimits(limits, now: configuration.time.monotonic())
+    limitsOfHosts = limits.hosts
+    queue.setLimits(limits, now: configuration.time.monotonic()) { hosts.known($0).flatMap(ownLimits) }
     pool.setThreads(limits.threads(cores: sysconf(Int32(_SC_NPROCESSORS_ONLN)))) { number throws(DownloaderError) in
       try CurlThread(number: number, inbox: inbox, meter: monitor.pipeline, time: configuration.time)
     }

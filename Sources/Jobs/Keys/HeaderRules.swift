@@ -77,11 +77,7 @@ enum ConnectionRules {
     Quantities.count(String(text)).flatMap { (1...65_535).contains($0) ? $0 : nil }
   }
 
-  /// The host in normal form; nil if it is empty or invalid.
   private static func host(_ text: Substring) -> String? {
-    guard !text.isEmpty, !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) || $0 <= 0x20 }) else { return nil }
-    if !text.hasPrefix("["), text.contains(":") { return nil }
-    guard let url = try? BaseURL("http://\(text)/") else { return nil }
-    return String(decoding: url.bytes[url.parts.host], as: UTF8.self)
+    HostPattern.normalForm(of: text).map { String(decoding: $0, as: UTF8.self) }
   }
 }
