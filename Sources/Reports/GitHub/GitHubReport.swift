@@ -59,6 +59,8 @@ struct GitHubReport: ReportForm {
     // A report from a file may count fewer failures than it shows.
     let more = group.counting - min(group.counting, UInt64(commands.count))
     if more > 0 { commands.append(rest(level, title: group.title, more: more, of: counted(group.counting, "URL"))) }
+    let warned = group.examples.filter { $0.standing == .warned }
+    commands += warned.prefix(Self.limit).map { command(.warning, $0, title: group.title, files: files) }
     return commands
   }
 

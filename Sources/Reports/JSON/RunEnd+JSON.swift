@@ -141,6 +141,7 @@ extension FailureStandings: JSONSection {
   mutating func code(_ json: inout JSONFields) throws(JSONProblem) {
     try json.fields(&self, ("counting", \.counting), ("known", \.known))
     try json.field("in_grace", &inGrace)
+    try json.field("warned", &warned, unless: 0, isOmitted: true)
     try json.field("counting_by_kind", &countingByKind)
   }
 }

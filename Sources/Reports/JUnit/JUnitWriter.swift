@@ -124,7 +124,7 @@ final class JUnitWriter: ReportWriter, ReportJournal {
   private func start(of report: FinishedReport) -> XML {
     let reasons = report.otherReasons
     // Entries without a result, and failures that don't count.
-    let skipped = report.totals.skipped + report.totals.cancelled + report.standings.known + report.standings.inGrace
+    let skipped = report.totals.skipped + report.totals.cancelled + report.standings.excused
     let suite: XML = """
       name="\(report.job.title)" tests="\(report.totals.urls + UInt64(reasons.count))" \
       failures="\(report.standings.counting + UInt64(reasons.count))" errors="0" skipped="\(skipped)" \

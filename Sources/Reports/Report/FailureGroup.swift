@@ -162,7 +162,18 @@ public struct FailureStandings: Sendable, Equatable {
   public var known: UInt64 = 0
   /// How many may be temporary, and were good in the last run.
   public var inGrace: UInt64 = 0
+  /// How many are of hosts whose failures are only warnings.
+  public var warned: UInt64 = 0
   public var countingByKind: [FailureKind: UInt64] = [:]
+
+  /// How many don't count.
+  var excused: UInt64 { known + inGrace + warned }
+
+  /// Why some don't count, `known or in grace`; empty if all count.
+  var excuses: String {
+    let names: [(UInt64, FailureStanding)] = [(known, .known), (inGrace, .inGrace), (warned, .warned)]
+    return names.filter { $0.0 > 0 }.compactMap(\.1.phrase).joined(separator: " or ")
+  }
 
   mutating func count(_ standing: FailureStanding, kind: FailureKind?) {
     switch standing {
@@ -171,6 +182,7 @@ public struct FailureStandings: Sendable, Equatable {
       if let kind { countingByKind[kind, default: 0] += 1 }
     case .known: known += 1
     case .inGrace: inGrace += 1
+    case .warned: warned += 1
     }
   }
 }
@@ -182,6 +194,8 @@ public enum FailureStanding: String, Sendable {
   case known
   /// It may be temporary, and was good in one of the last runs that ``FailOn/temporaryRuns`` asks for.
   case inGrace = "in_grace"
+  /// Failures of its host are only warnings.
+  case warned
 }
 
 /// Where the failures of a run are: hosts without a good entry, and folders with many failures.

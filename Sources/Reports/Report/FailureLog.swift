@@ -66,7 +66,7 @@ struct FailureLog {
   ) {
     let group = group(of: result, entry)
     // Those that count replace known ones.
-    let isNew = standing == .counts && standings.known + standings.inGrace > 0
+    let isNew = standing == .counts && standings.excused > 0
     let isExample = groups[group].summary.examples.hasRoom(FailureGroup.exampleLimit, isNew: isNew)
     let isRecorded = recordBytesLeft > 0 && (new.count + known.count < listedLimit || standing == .counts && !known.isEmpty)
     if isExample || isRecorded {

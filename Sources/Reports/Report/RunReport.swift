@@ -83,12 +83,12 @@ public final class RunReport {
   /// An entry that failed by a fault of this machine counts as cancelled, since nothing is known about its URL; then the run couldn't
   /// finish.
   ///
-  /// - Parameter standing: whether a failed or blacklisted entry counts, if there is no judge.
+  /// - Parameter standing: why a failed or blacklisted entry doesn't count, whatever the judge says.
   public func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding = .counts) {
     if result.outcome == .failed, result.failure?.kind.isFaultOfMachine == true {
       var unfinished = result
       unfinished.outcome = .cancelled
-      return record(unfinished, of: entry, standing: standing)
+      return record(unfinished, of: entry)
     }
     let standing = tally.record(result, of: entry, standing: standing)
     guard tally.lint != nil || tally.isRepeat else {

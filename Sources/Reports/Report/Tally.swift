@@ -45,7 +45,7 @@ struct Tally {
     return difference
   }
 
-  /// Counts an entry, and returns whether it counts in the verdict if it failed: as the judge says, else as given.
+  /// Counts an entry, and returns whether it counts in the verdict if it failed: as given unless it counts, else as the judge says.
   mutating func record(_ result: EntryResult, of entry: ReportedEntry, standing: FailureStanding) -> FailureStanding {
     let outcome = result.outcome
     isRepeat = entry.isRepeated || seen?.contains(result, ofImage: entry.imageKey) ?? false
@@ -60,7 +60,10 @@ struct Tally {
     if let moment = result.freshUntil { freshUntil = min(freshUntil ?? moment, moment) }
     var standing = standing
     var duplicate: SameImagesLog.Repetition?
-    if judge != nil || memory.map({ !$0.isEmpty || outcome.isBad }) ?? false { standing = self.standing(of: entry, result) }
+    if judge != nil || memory.map({ !$0.isEmpty || outcome.isBad }) ?? false {
+      let judged = self.standing(of: entry, result)
+      if standing == .counts { standing = judged }
+    }
     switch outcome {
     case .hitMemory, .hitDisk, .revalidated:
       duplicate = sameImages.record(result, of: entry, host: host)

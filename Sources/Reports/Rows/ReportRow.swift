@@ -30,7 +30,9 @@ struct ReportRow {
   /// Whether a failed or blacklisted entry counted in the verdict of its run.
   func standing(_ outcome: LoadOutcome) throws(JSONProblem) -> FailureStanding {
     guard outcome == .failed || outcome == .blacklisted else { return .counts }
-    return try read(.known) ?? false ? .known : try read(.inGrace) ?? false ? .inGrace : .counts
+    let columns: KeyValuePairs<RowColumn, FailureStanding> = [.known: .known, .inGrace: .inGrace, .warned: .warned]
+    for (column, standing) in columns where try read(column) ?? false { return standing }
+    return .counts
   }
 
   /// The result of the entry, as far as the row has it.

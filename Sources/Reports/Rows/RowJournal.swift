@@ -225,6 +225,7 @@ struct JournalRows<Syntax: RowSyntax>: ~Copyable {
     append(.repeated, entry.isRepeated)
     append(.recovered, rare?.details.isRecovered ?? false)
     append(.inGrace, standing == .inGrace)
+    append(.warned, standing == .warned)
     Syntax.end(in: &buffer)
   }
 

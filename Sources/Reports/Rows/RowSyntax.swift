@@ -146,7 +146,7 @@ enum RowColumn: CaseIterable {
   case transient, known, profile, orientation, gps, dpi
   case id, element, attribute, pages, lint
   case transformedBytes, transformedFormat, transformedWidth, transformedHeight, transformedHash, shard, repeated, recovered,
-    inGrace
+    inGrace, warned
 
   // A switch rather than raw values, which are looked up at run time: 7 % of a row's instructions.
   @inline(__always)
@@ -195,6 +195,7 @@ enum RowColumn: CaseIterable {
     case .repeated: "repeated"
     case .recovered: "recovered"
     case .inGrace: "in_grace"
+    case .warned: "warned"
     }
   }
 }

@@ -200,8 +200,10 @@ extension TextPage {
       let advice = lists.isCut ? ": \(report.words.failuresAdvice)" : ", which this report doesn't list"
       line(styled("  … \(grouped(more)) more\(advice)", .detail))
     }
-    let known = report.standings.known
-    if isQuiet, known > 0 { line(styled("  … \(grouped(known)) known \(known == 1 ? "isn't" : "aren't") listed", .detail)) }
+    let excused = report.standings.excused
+    if isQuiet, excused > 0 {
+      line(styled("  … \(grouped(excused)) \(report.standings.excuses) \(excused == 1 ? "isn't" : "aren't") listed", .detail))
+    }
     guard report.totals.blacklisted > 0 else { return }
     line(styled("  to request blacklisted URLs again: \(report.words.retryAdvice)", .detail))
   }
@@ -291,9 +293,7 @@ extension FinishedReport {
   /// How many failures of a group don't count, such as `2 new, 50 known`; nil if all count, and no baseline says that they are new.
   func knownPhrase(of group: FailureGroup) -> String? {
     if group.count <= group.counting { return baseline == nil ? nil : "new" }
-    let others = [(standings.known, "known"), (standings.inGrace, "in grace")].filter { $0.0 > 0 }.map(\.1).joined(
-      separator: " or "
-    )
+    let others = standings.excuses
     if group.counting == 0 { return "all \(others)" }
     let rest = "\(grouped(group.count - group.counting)) \(others)"
     return standings.known == 0 ? rest : "\(grouped(group.counting)) new, \(rest)"

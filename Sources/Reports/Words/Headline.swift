@@ -64,13 +64,15 @@ extension FinishedReport {
   /// `30 of 10,000 URLs are bad, 5 new and 25 known (limit 0), 40 skipped`; the 10,000 are those to which percentages refer.
   func badPhrase(_ limit: String? = nil) -> String {
     var phrase = "\(grouped(totals.bad)) of \(counted(totals.considered, "URL")) \(totals.bad == 1 ? "is" : "are") bad"
-    let (known, inGrace) = (standings.known, standings.inGrace)
+    let known = standings.known
     if known > 0, known == totals.bad {
       phrase += known == 1 ? ", known" : ", all of them known"
     } else if known > 0 {
-      phrase += ", \(grouped(totals.bad - known)) new and \(grouped(known)) known"
+      phrase += ", \(grouped(standings.counting)) new and \(grouped(known)) known"
     }
-    if inGrace > 0 { phrase += ", \(grouped(inGrace)) in grace" }
+    for (count, standing) in [(standings.inGrace, FailureStanding.inGrace), (standings.warned, .warned)] where count > 0 {
+      phrase += ", \(grouped(count)) \(standing.phrase ?? "")"
+    }
     if let limit { phrase += " (\(limit))" }
     if totals.skipped > 0 { phrase += ", \(grouped(totals.skipped)) skipped" }
     return repeats.urls > 0 ? "\(phrase), \(grouped(repeats.urls)) repeated" : phrase
@@ -96,6 +98,7 @@ extension FailureStanding {
     case .counts: nil
     case .known: "known"
     case .inGrace: "in grace"
+    case .warned: "warned"
     }
   }
 
@@ -104,6 +107,7 @@ extension FailureStanding {
     case .counts: nil
     case .known: "known: also failed in the baseline"
     case .inGrace: "in grace: may be temporary, and was good in the last run"
+    case .warned: "warned: failures of its host don't count"
     }
   }
 }

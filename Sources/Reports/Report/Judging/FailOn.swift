@@ -96,8 +96,8 @@ extension FailOn {
       let counting = report.standings.countingByKind[kind] ?? 0
       guard let excess = kinds[kind]?.excess(of: counting, in: totals.considered) else { return nil }
       let all = report.failureGroups.reduce(0) { $0 + ($1.kind == kind ? $1.count : 0) }
-      let known = counting < all ? ", \(grouped(all - counting)) of them known" : ""
-      return "\(counted(all, "URL")) failed with \(kind.name)\(known) (\(excess))"
+      let excused = counting < all ? ", \(grouped(all - counting)) of them \(report.standings.excuses)" : ""
+      return "\(counted(all, "URL")) failed with \(kind.name)\(excused) (\(excess))"
     case .lint(let rule):
       let count = report.lint.first { $0.rule == rule }?.count ?? 0
       guard let excess = lint[rule]?.excess(of: count, in: totals.considered) else { return nil }

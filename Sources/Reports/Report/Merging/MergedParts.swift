@@ -207,6 +207,7 @@ extension FailureStandings {
     counting += other.counting
     known += other.known
     inGrace += other.inGrace
+    warned += other.warned
     countingByKind.merge(other.countingByKind, uniquingKeysWith: +)
   }
 }
