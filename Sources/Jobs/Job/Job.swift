@@ -17,6 +17,8 @@ package struct Job: Sendable {
   package var manifests: [List] = []
   package var prefetch = Prefetch()
   package var request = Request()
+  /// The settings of some hosts; for each host, only those with the most specific pattern count.
+  package var hosts: [HostRule] = []
   package var cache = Cache()
   package var verify = Verify()
   /// The transformation of stored images. Default: nil, which stores the original.
@@ -129,14 +131,17 @@ extension Job {
   /// Returns the job as one of its shards runs it: with the shard's entries, and slower if `atOnce` shards, by default all,
   /// request the same hosts at the same time.
   ///
-  /// Rates are divided by that number: `rate` always, `per-host-rate` if shards are divided by URL. By host, all requests to a
+  /// Rates are divided by that number: `rate` always, `per-host-rate`, that of each host too, if shards are divided by URL. By host, all requests to a
   /// host come from one shard.
   package func sharded(_ number: ShardNumber, by rule: Shard.Rule? = nil, atOnce: Int? = nil) -> Job {
     var job = self
     let (rule, atOnce) = (rule ?? shardBy, Double(min(atOnce ?? number.count, number.count)))
     job.shard = Shard(index: number.index, count: number.count, by: rule)
     job.prefetch.limits.rate = prefetch.limits.rate.map { $0 / atOnce }
-    if rule == .url { job.prefetch.limits.perHostRate = prefetch.limits.perHostRate.map { $0 / atOnce } }
+    if rule == .url {
+      job.prefetch.limits.perHostRate = prefetch.limits.perHostRate.map { $0 / atOnce }
+      for index in hosts.indices { job.hosts[index].limits.perHostRate = hosts[index].limits.perHostRate.map { $0 / atOnce } }
+    }
     return job
   }
 

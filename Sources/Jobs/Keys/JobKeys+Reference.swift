@@ -52,6 +52,7 @@ private struct ReferencePage {
     if key.isAdvanced == isAdvanced { return true }
     switch key.kind {
     case .section: return JobKeys.bySection[key.path]?.contains(where: isPart) ?? false
+    case .named: return JobKeys.bySection[key.path + "[]"]?.contains(where: isPart) ?? false
     case .entries: return key.defaultText == nil && JobKeys.bySection[key.path + "[]"]?.contains(where: isPart) ?? false
     default: return false
     }
@@ -62,6 +63,11 @@ private struct ReferencePage {
     case .section:
       add("\(indent)\(key.name):", comment(on: key))
       section(key.path, indent: indent + "  ")
+    case .named:
+      add("\(indent)\(key.name):", comment(on: key))
+      let name = key.example.flatMap { JobKeys.node($0, of: key.path).mapping?.pairs.first?.key.scalar?.text }
+      add("\(indent)  \(name ?? ""):", "")
+      section(key.path + "[]", indent: indent + "    ")
     case .entries(let names, _): entries(key, exactlyOneOf: names, indent: indent)
     default: add("\(indent)\(key.name): \(key.defaultText ?? key.example ?? "")", comment(on: key))
     }

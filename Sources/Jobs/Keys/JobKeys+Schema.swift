@@ -41,6 +41,11 @@ extension JobKeys {
     switch key.kind {
     case .value: members += key.form.schema
     case .section: members += schema(of: key.path)
+    case .named(let names):
+      members += [
+        ("type", .string("object")), ("propertyNames", .object(names.schema)),
+        ("additionalProperties", .object(schema(of: key.path + "[]"))),
+      ]
     case .valueOrSection:
       // After the words or the text, before a variable.
       var schemas = key.form.schemas()

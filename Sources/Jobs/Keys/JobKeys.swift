@@ -1,4 +1,5 @@
 internal import ImageDownloading
+internal import Base
 
 /// One key of the job file.
 ///
@@ -19,6 +20,8 @@ package struct JobKey: Sendable {
     case section
     /// A list of mappings with the keys at `path[]`; each has exactly one of the named keys.
     case entries(exactlyOneOf: [String], minimum: Int)
+    /// A mapping whose values are sections with the keys at `path[]`; the form is that of names.
+    case named(JobForm)
     case value, valueOrSection
   }
 
@@ -42,6 +45,8 @@ package struct JobKey: Sendable {
   /// Creates the optional part of a job that the keys below set.
   private(set) var open: @Sendable (inout Job) -> Void = { _ in }
   private(set) var clear: @Sendable (inout Job) -> Void = { _ in }
+  /// Adds an item with a name, and returns the name in normal form; nil if it is invalid.
+  private(set) var add: @Sendable (inout Job, String) -> String? = { _, _ in nil }
   /// Returns the value as YAML without secrets; keys of list items read the last item.
   private(set) var text: @Sendable (Job) -> String = { _ in "" }
 
@@ -104,10 +109,31 @@ package struct JobKey: Sendable {
     return key
   }
 
-  /// A job with a list and a notification and without optional parts.
+  /// The key of a mapping whose values are sections; the keys at `path[]` set parts of the last item.
+  ///
+  /// - Parameters:
+  ///   - names: what a name may be.
+  ///   - example: the value in messages and examples.
+  ///   - add: adds an item with a name, and returns the name in normal form; nil if it is invalid.
+  ///   - text: the YAML of the items, for the digest.
+  func named(
+    _ names: JobForm,
+    _ facts: Facts,
+    example: String,
+    add: @escaping @Sendable (inout Job, String) -> String?,
+    text: @escaping @Sendable (Job) -> String
+  ) -> JobKey {
+    var key = self
+    (key.kind, key.facts, key.example, key.add, key.text) = (.named(names), facts, example, add, text)
+    key.form = JobForm(expectation: "keys below it such as \(example)", synopsis: names.synopsis)
+    return key
+  }
+
+  /// A job with a list, a host and a notification, and without optional parts.
   private static let closedJob: Job = {
     var job = Job()
     job.manifests = [Job.List([])]
+    job.hosts = HostPattern("img.example.com").map { [Job.HostRule($0)] } ?? []
     job.notifications = [Job.Notification()]
     return job
   }()
@@ -132,7 +158,7 @@ package struct JobKey: Sendable {
 /// Every key of the job file, described once: the reader, validation, references, the JSON Schema and digests use this table.
 package enum JobKeys {
   package static let all: [JobKey] =
-    job + manifests + listFilters + prefetch + request + connection + cache + verify + transform + blacklist + report + notify
+    job + manifests + listFilters + prefetch + request + connection + hosts + cache + verify + transform + blacklist + report + notify
     + lint + failOn
 
   /// The keys of each section by its path, which is empty for the job itself.

@@ -97,7 +97,7 @@ package struct JobOverride: Sendable {
     guard let typed else { return origin }
     let isSecret =
       ["request", "request.auth"].contains(path) || typed.contains("@")
-      || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env", "notify"].contains {
+      || ["request.headers", "request.variants", "request.proxy", "request.auth.password-env", "hosts", "notify"].contains {
         path.hasPrefix($0)
       }
       || path.hasPrefix("manifests") && (path.contains(".sign") || typed.contains("sign"))

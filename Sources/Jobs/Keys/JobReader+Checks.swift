@@ -157,10 +157,15 @@ extension JobReader {
         at: node
       )
     }
-    if request.download.handlesCookies, let node = given["request.headers"],
-      request.download.headers.contains(where: { $0.name.lowercased() == "cookie" })
-    {
+    let headers =
+      [("request.headers", request.download.headers)] + job.hosts.enumerated().map { ("hosts[\($0)].headers", $1.headers) }
+    for (key, headers) in headers where request.download.handlesCookies {
+      guard let node = given[key], headers.contains(where: { $0.name.lowercased() == "cookie" }) else { continue }
       errors.add("a 'Cookie' header conflicts with cookies: true, which sends its own; remove one of them", at: node)
+    }
+    let ways = job.wayCount * (1 + job.hosts.count(where: \.changesRequests))
+    if ways > UInt16.max, let node = given["hosts"] {
+      errors.add("variants, edges and hosts make \(ways) kinds of requests; the maximum is \(UInt16.max)", at: node)
     }
     if request.tls.clientCertificate == nil, request.tls.clientKey != nil, let node = given["request.tls.client-key"] {
       errors.add("'client-key' has no effect without 'client-certificate'", at: node)

@@ -20,11 +20,11 @@ struct JobReader {
   }
 
   /// Reads the keys of a section; `location` is its path with numbers of items.
-  private mutating func section(_ node: YAMLNode, at path: String, _ location: String) {
+  private mutating func section(_ node: YAMLNode, at path: String, _ location: String, named title: String? = nil) {
     let keys = JobKeys.bySection[path] ?? []
     guard let mapping = node.mapping else {
       let example = keys.first { $0.defaultText != nil }.map { ", such as '\($0.name): \($0.defaultText!)'" } ?? ""
-      let name = path.isEmpty ? "a job" : "'\(path.keyName)'"
+      let name = path.isEmpty ? "a job" : "'\(title ?? path.keyName)'"
       errors.add("\(name) requires keys below it\(example), not \(node.kindPhrase)", at: node)
       return
     }
@@ -61,6 +61,7 @@ struct JobReader {
     }
     switch key.kind {
     case .entries(let names, let minimum): return entries(node, of: key, location, exactlyOneOf: names, minimum: minimum)
+    case .named(let names): return named(node, of: key, location, names)
     case .valueOrSection where node.mapping != nil, .section:
       key.open(&job)
       section(node, at: key.path, location)
@@ -69,6 +70,26 @@ struct JobReader {
       let reader = JobValueReader(name: key.name, form: key.form, environment: environment, folder: folder, errors: errors)
       return key.set(&job, node, reader)
     }
+  }
+
+  private mutating func named(_ node: YAMLNode, of key: JobKey, _ location: String, _ form: JobForm) -> Bool {
+    guard let mapping = node.mapping else {
+      errors.add("'\(key.name)' requires \(key.form.expectation), not \(node.kindPhrase)", at: node)
+      return false
+    }
+    var names: [String: YAMLNode] = [:]
+    for pair in mapping.pairs {
+      let written = pair.key.scalar.map { errors.shown($0.text, of: pair.key) }
+      guard let text = pair.key.scalar?.text, let name = key.add(&job, text) else {
+        errors.add("\(written ?? pair.key.kindPhrase) isn't \(form.expectation)", at: pair.key)
+        continue
+      }
+      if let first = names.updateValue(pair.key, forKey: name) {
+        errors.add("duplicate \(written ?? ""); first used on line \(first.location.range.start.line)", at: pair.key)
+      }
+      section(pair.value, at: key.path + "[]", "\(location)[\(names.count - 1)]", named: name)
+    }
+    return true
   }
 
   private mutating func entries(

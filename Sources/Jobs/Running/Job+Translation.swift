@@ -43,7 +43,7 @@ extension Job {
     options.keyRule = cache.key
     options.verifiesHits = cache.verifiesHits
     options.run = LoadOptions.Run(earlierAttempt: plannedEntries?.plannedAt)
-    options.variants = loadVariants
+    options.variants = loadWays
     options.verification = verificationRules
     options.blacklist = blacklist
     options.wording = JobWording()

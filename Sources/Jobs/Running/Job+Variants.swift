@@ -1,6 +1,6 @@
 package import ImageCaching
-package import ImageDownloading
-package import ImageManaging
+import ImageDownloading
+import ImageManaging
 package import Base
 package import Reports
 
@@ -16,20 +16,31 @@ extension Job {
   /// The same, with the download options of each.
   var loadVariants: [(RequestVariant, DownloadOptions)] { requestVariants.map { ($0, asking($0).downloadOptions) } }
 
+  /// How many ways of requesting entries all hosts have: the plain one, and one for each variant and edge.
+  var wayCount: Int { 1 + requestVariants.count }
+
+  /// The ways in which a run requests entries besides the plain one: those of all hosts, then, for each of ``hosts`` that changes
+  /// requests, as many again with its headers and credentials. Identities don't distinguish them, except by credentials.
+  var loadWays: [(RequestVariant, DownloadOptions)] {
+    hosts.filter(\.changesRequests).map(applying).reduce(into: loadVariants) { ways, job in
+      ways += [(.plain, job.downloadOptions)] + job.loadVariants
+    }
+  }
+
   /// The identities in `cache` of the unchanged images that this job fetches for a URL: one for each variant and edge,
   /// in request order; throws if it isn't a valid URL.
   package func identities(of url: String, in cache: ImageCache) throws(InvalidURL) -> [[UInt8]] {
-    let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
+    let context = try forHost(of: BaseURL(url)).context(in: cache, at: TimeSource.system.wall())
     let identities = try ImageIdentity.identities(of: url, by: context)
     return identities.count == 1 ? identities : Array(identities.dropFirst())
   }
 
-  /// The context that makes identities as runs of this job make them, with the given variants.
-  package func context(variants: [(RequestVariant, DownloadOptions)], in cache: ImageCache?, at time: Timestamp) -> LoadContext {
+  /// The context that makes identities of entries, except those of ``hosts``, as runs of this job make them.
+  func context(in cache: ImageCache?, at time: Timestamp) -> LoadContext {
     // Without a cache nothing can be stored.
     var options = LoadOptions.standard
     options.mode = cache == nil ? .bypass : .use
-    (options.keyRule, options.variants) = (self.cache.key, variants)
+    (options.keyRule, options.variants) = (self.cache.key, loadVariants)
     return LoadContext(cache: cache, download: downloadOptions, options: options, startedAt: time)
   }
 
@@ -47,7 +58,7 @@ extension Job {
 
 extension DownloadOptions {
   /// Replaces all fields of that name by this one. `Accept` and `User-Agent` are also sent after redirects to other hosts.
-  fileprivate mutating func replace(_ header: HeaderField) {
+  mutating func replace(_ header: HeaderField) {
     let name = header.name.lowercased()
     headers.removeAll { $0.name.lowercased() == name }
     switch name {
@@ -74,11 +85,11 @@ extension Job {
   ///
   /// Without a cache there is no key to hash credentials with, so identities with credentials are useless.
   package func ways(of url: String, in cache: ImageCache?) throws(InvalidURL) -> [EntryRequest] {
-    let context = context(variants: loadVariants, in: cache, at: TimeSource.system.wall())
-    let identities = try ImageIdentity.identities(of: url, by: context)
+    let own = try forHost(of: BaseURL(url))
+    let identities = try ImageIdentity.identities(of: url, by: own.context(in: cache, at: TimeSource.system.wall()))
     let ways = requestVariants.isEmpty ? [.plain] : requestVariants
-    return zip(zip(ways, reportedRequests), identities.suffix(ways.count)).map { way, identity in
-      var job = self
+    return zip(zip(ways, own.reportedRequests), identities.suffix(ways.count)).map { way, identity in
+      var job = own
       job.request.variants = request.variants.filter { $0.name == way.0.name }
       job.request.edges = request.edges.filter { $0.name == way.0.edge }
       return EntryRequest(

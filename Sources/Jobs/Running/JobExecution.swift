@@ -24,6 +24,9 @@ final class JobExecution: PrefetchDelegate {
   /// Called with the URL of every entry that a dry run would fetch; nil in other runs, and if nothing would be fetched.
   private let onMiss: ((UnsafeRawBufferPointer) -> Void)?
   private let variants: Int
+  private let wayCount: Int
+  /// Nil if all hosts have the same.
+  private var hosts: HostSettings?
   private let jobFile: String?
   /// The number of lists that the report knows; sitemaps of an index are added as they are named.
   private var knownManifests = 0
@@ -64,7 +67,7 @@ final class JobExecution: PrefetchDelegate {
     context = LoadContext(cache: prepared.cache, download: job.downloadOptions, options: options, startedAt: startedAt)
     if let warning = files.warning(concurrency: job.prefetch.limits.concurrency) { context.recordWarning(warning) }
     let requestVariants = job.requestVariants
-    variants = requestVariants.count
+    (variants, wayCount, hosts) = (requestVariants.count, job.wayCount, HostSettings(job))
     report = RunReport(
       version: runner.version,
       job: job.identity,
@@ -85,7 +88,7 @@ final class JobExecution: PrefetchDelegate {
   }
 
   private func begin(limitedTo transfers: Int) {
-    var limits = job.prefetch.limits
+    var limits = job.downloadLimits
     limits.concurrency = min(limits.concurrency, transfers)
     manager.downloader.setJobLimits(limits)
     // Cookies are kept for one job.
@@ -176,7 +179,7 @@ extension JobExecution {
     // Entries before an error are returned first, and the error by the next call.
     let state = try reader.nextAvailable(&batch, maximum: max(1, maximum / max(1, variants)))
     addManifests()
-    if variants > 0 || batch.entries.contains(where: { $0.state != .good }) { batch = requested(batch) }
+    if variants > 0 || hosts != nil || batch.entries.contains(where: { $0.state != .good }) { batch = requested(batch) }
     hasEntries = hasEntries || !batch.entries.isEmpty
     switch state {
     case .more: return .open
@@ -200,10 +203,13 @@ extension JobExecution {
     good.entries.reserveCapacity(batch.entries.count * max(1, variants))
     for (index, var entry) in batch.entries.enumerated() {
       switch entry.state {
-      case .good where variants == 0: good.append(entry, owner: batch.owner(index))
+      case .good where variants == 0:
+        entry.variant = hosts?(batch.bytes[entry.hostRange], isSecure: entry.parts.isSecure).firstWay ?? 0
+        good.append(entry, owner: batch.owner(index))
       case .good:
+        let first = hosts?(batch.bytes[entry.hostRange], isSecure: entry.parts.isSecure).firstWay ?? 0
         for variant in 1...UInt16(variants) {
-          entry.variant = variant
+          entry.variant = first + variant
           good.append(entry, owner: batch.owner(index))
         }
       case .filtered: record(EntryResult(.skipped), of: batch.entry(index))
@@ -272,6 +278,12 @@ extension JobExecution {
     )
   }
 
+  /// Whether a failure of the entry counts.
+  private func standing(_ result: EntryResult, of entry: Entry) -> FailureStanding {
+    guard result.outcome == .failed || result.outcome == .blacklisted, entry.parts != .empty else { return .counts }
+    return hosts?(entry.text[entry.hostRange], isSecure: entry.parts.isSecure).isWarning == true ? .warned : .counts
+  }
+
   private func record(_ result: EntryResult, of entry: Entry) {
     var imageHash: UInt64?
     let isIdentified = result.bodyIdentity != nil || report.identifiesImages
@@ -284,11 +296,11 @@ extension JobExecution {
           line: entry.line,
           priority: entry.priority,
           host: UnsafeRawBufferPointer(rebasing: text[entry.hostRange]),
-          variant: Int(entry.variant),
+          variant: Int(entry.variant) % wayCount,
           imageHash: imageHash
         )
         reported.note = entry.note
-        report.record(result, of: reported)
+        report.record(result, of: reported, standing: standing(result, of: entry))
       }
     }
   }

@@ -38,17 +38,35 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
   /// The maximum size of a list, measured after decoding its Content-Encoding.
   static let maximumBytes = 256 << 20
 
-  private let options: PreparedOptions
-  private let optionsForOtherOrigins: PreparedOptions
+  /// How lists are fetched: those that the job names, and those that servers of other origins name.
+  private struct Options {
+    let own: PreparedOptions
+    let other: PreparedOptions
+    /// Whether both may have secrets, since the job names the host.
+    let isOfHost: Bool
+
+    init(_ job: Job, of rule: Job.HostRule? = nil) {
+      isOfHost = rule?.changesRequests ?? false
+      own = PreparedOptions((rule.map(job.applying) ?? job).listDownloadOptions)
+      if let rule, isOfHost {
+        other = PreparedOptions(job.withoutSecrets.applying(rule).listDownloadOptions)
+      } else {
+        other = PreparedOptions(own.options.forOtherOrigin)
+      }
+    }
+  }
+
+  private let options: Options
+  private let optionsOfHosts: [HostPattern: Options]
   private let spoolDirectory: String
   private let copies: ListCopies?
   private let work = WorkQueue<Work>()
   private let state = Mutex(State())
 
   /// Creates a fetcher that waits for ``start(with:)``; files go to `spoolDirectory`.
-  init(_ options: DownloadOptions, spoolDirectory: String, copies: ListCopies? = nil) {
-    self.options = PreparedOptions(options)
-    optionsForOtherOrigins = PreparedOptions(options.forOtherOrigin)
+  init(_ job: Job, spoolDirectory: String, copies: ListCopies? = nil) {
+    options = Options(job)
+    optionsOfHosts = job.hostRules.mapValues { Options(job, of: $0) }
     (self.spoolDirectory, self.copies) = (spoolDirectory, copies)
   }
 
@@ -78,8 +96,9 @@ final class JobListFetcher: ListFetcher, DownloadReceiver, Sendable {
 
   private func begin(_ url: BaseURL, isOwnOrigin: Bool) throws(ThreadError) -> SpooledFetch {
     try makeClient()
-    let options = isOwnOrigin ? options : optionsForOtherOrigins
-    let name = copies?.name(of: url, options.options, isOwnOrigin: isOwnOrigin)
+    let ofHost = optionsOfHosts.value(of: url) ?? options
+    let options = isOwnOrigin ? ofHost.own : ofHost.other
+    let name = copies?.name(of: url, options.options, isOwnOrigin: isOwnOrigin || ofHost.isOfHost)
     let (fetch, id) = try state.withLock { state throws(ThreadError) in
       let id = state.lastID + 1
       let fetch = try SpooledFetch(spoolDirectory: spoolDirectory) { [weak self] in self?.cancel(id) }

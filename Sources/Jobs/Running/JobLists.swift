@@ -27,8 +27,7 @@ final class JobLists {
     }
     // With cookies, a response depends on earlier ones.
     copies = job.request.download.handlesCookies ? nil : cache.map { ListCopies(in: $0) }
-    let options = job.listDownloadOptions
-    fetcher = makesRequests ? JobListFetcher(options, spoolDirectory: spoolDirectory, copies: copies) : nil
+    fetcher = makesRequests ? JobListFetcher(job, spoolDirectory: spoolDirectory, copies: copies) : nil
     do throws(ListError) {
       source = try ListReader(
         job.manifests.map { $0.readable(now: now, inlineName: job.file == nil ? "command line" : "urls") },

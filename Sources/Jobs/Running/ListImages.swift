@@ -13,8 +13,9 @@ package final class ListImages: Sequence, IteratorProtocol {
   private let job: Job
   private let lists: JobLists
   private let isExport: Bool
-  /// The context that identifies images as the job's runs do.
+  /// The contexts that identify images as the job's runs do: of all hosts, and of some.
   private let context: LoadContext
+  private let contextsOfHosts: [HostPattern: LoadContext]
   private var batch = EntryBatch()
   private var index = 0
   /// The remaining images of the entry before ``index``, in reverse order.
@@ -27,11 +28,11 @@ package final class ListImages: Sequence, IteratorProtocol {
   /// Opens the lists of `job` for an import from a flat folder into `cache`. Throws if one can't be read or must be fetched, or
   /// if the job has more than one variant or edge, since a file doesn't show which one it belongs to.
   package init(_ job: Job, for cache: ImageCache, time: TimeSource = .system) throws(JobError) {
-    let variants = job.loadVariants
-    if variants.count > 1 { throw .severalImages(perEntry: variants.count) }
+    let variants = job.requestVariants.count
+    if variants > 1 { throw .severalImages(perEntry: variants) }
     let now = time.wall()
     lists = try JobLists(job.inOrder, spoolDirectory: cache.configuration.directory, makesRequests: false, now: now)
-    context = job.context(variants: variants, in: cache, at: now)
+    (context, contextsOfHosts) = job.contexts(in: cache, at: now)
     self.job = job
     isExport = false
   }
@@ -42,7 +43,7 @@ package final class ListImages: Sequence, IteratorProtocol {
   package init(stored job: Job, in cache: ImageCache, time: TimeSource = .system) throws(JobError) {
     let now = time.wall()
     lists = try JobLists(job.inOrder, spoolDirectory: temporaryFolder(), makesRequests: true, now: now)
-    context = job.context(variants: job.loadVariants, in: cache, at: now)
+    (context, contextsOfHosts) = job.contexts(in: cache, at: now)
     self.job = job
     isExport = true
   }
@@ -87,6 +88,8 @@ package final class ListImages: Sequence, IteratorProtocol {
 
   private func images(of entry: Entry) -> [FlatImage] {
     let url = String(decoding: entry.requestURL, as: UTF8.self)
+    let host = entry.text[entry.hostRange]
+    let context = contextsOfHosts.value(of: host, isSecure: entry.parts.isSecure) ?? context
     do {
       // The plain one is the first, and the only one if there are no variants.
       let identities = try ImageIdentity.identities(of: url, by: context)
@@ -102,6 +105,10 @@ package final class ListImages: Sequence, IteratorProtocol {
 }
 
 extension Job {
+  fileprivate func contexts(in cache: ImageCache, at time: Timestamp) -> (LoadContext, [HostPattern: LoadContext]) {
+    (context(in: cache, at: time), hostRules.mapValues { applying($0).context(in: cache, at: time) })
+  }
+
   fileprivate var inOrder: Job {
     var job = self
     job.prefetch.order = .fifo

@@ -74,9 +74,9 @@ extension Job {
     case .answers:
       return "\(used), all waiting for servers; there was nothing else to start"
     case .hosts where prefetch.limits.isAdaptive:
-      return "\(used); raise prefetch.per-host, or disable prefetch.adaptive"
+      return "\(used); raise \(perHostKey), or disable prefetch.adaptive"
     case .hosts:
-      return "\(used); raise prefetch.per-host"
+      return "\(used); raise \(perHostKey)"
     case .rate:
       return "requests waited for the rate limit; raise \(slowestRateKey)"
     case .pause, .retry:
@@ -122,11 +122,15 @@ extension Job {
     return verify.rules.isStrict ? ", or verify.strict: false" : verify.rules.depth == .full ? ", or verify.decode: header" : ""
   }
 
+  private var perHostKey: String {
+    hosts.contains { $0.limits.perHost != nil } ? "prefetch.per-host or that of hosts" : "prefetch.per-host"
+  }
+
   private var slowestRateKey: String {
-    switch (prefetch.limits.rate, prefetch.limits.perHostRate) {
-    case (_?, nil): "prefetch.rate"
-    case (nil, _): "prefetch.per-host-rate"
-    case (_?, _?): "prefetch.rate or prefetch.per-host-rate"
-    }
+    let keys = [
+      ("prefetch.rate", prefetch.limits.rate), ("prefetch.per-host-rate", prefetch.limits.perHostRate),
+      ("per-host-rate of hosts", hosts.lazy.compactMap(\.limits.perHostRate).min()),
+    ].filter { $0.1 != nil }.map(\.0)
+    return keys.isEmpty ? "prefetch.per-host-rate" : JobForm.alternatives(keys)
   }
 }

@@ -116,7 +116,7 @@ package struct ShardPlanner {
     try makeFolder(folder)
     let now = TimeSource.system.wall()
     let lists = try JobLists(job, spoolDirectory: folder, makesRequests: true, now: now)
-    manager.downloader.setJobLimits(job.prefetch.limits)
+    manager.downloader.setJobLimits(job.downloadLimits)
     do throws(ListError) {
       let division = try ShardDivision(by: rule, spoolDirectory: folder)
       let isWhole = try lists.fetching(with: manager.downloader) { () throws(ListError) -> Bool in

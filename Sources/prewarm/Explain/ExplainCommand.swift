@@ -52,7 +52,7 @@ struct ExplainCommand: ParsableCommand {
     }
     let shard = number.flatMap { ExplainedShard(of: normalized, opened.job.sharded($0)) }
     var explained = try explain(ways, shard, in: opened.cache)
-    if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.request.auth != nil {
+    if opened.cache == nil, !normalized.parts.userInfo.isEmpty || opened.job.forHost(of: normalized).request.auth != nil {
       // Credentials are hashed with the cache's own key, so without a cache the entry's key is unknown.
       for index in explained.indices { explained[index].key = nil }
     }
