@@ -61,7 +61,7 @@ struct Tally {
     var standing = standing
     var duplicate: SameImagesLog.Repetition?
     if judge != nil || memory.map({ !$0.isEmpty || outcome.isBad }) ?? false {
-      let judged = self.standing(of: entry, result)
+      let judged = self.standing(of: entry, result, given: standing)
       if standing == .counts { standing = judged }
     }
     switch outcome {
@@ -115,7 +115,7 @@ struct Tally {
     failures.record(result, of: entry, host: host, manifest: manifest, variant: variant, standing: standing, history)
   }
 
-  private mutating func standing(of entry: ReportedEntry, _ result: EntryResult) -> FailureStanding {
+  private mutating func standing(of entry: ReportedEntry, _ result: EntryResult, given: FailureStanding) -> FailureStanding {
     guard result.outcome.isGood || result.outcome.isBad else { return .counts }
     let variant = variants[entry.variant]
     let key = EntryKey(url: entry.url, variant: variant)
@@ -128,7 +128,7 @@ struct Tally {
       // Good by one list, bad by another.
       if standing == .known, !fixed.isEmpty { fixed[key] = nil }
       if standing == .counts, isEarly, result.failure?.isTransient == true { return .inGrace }
-      if standing == .counts { memory?.noteCounting(key) }
+      if standing == .counts, given == .counts { memory?.noteCounting(key) }
       return standing
     }
     memory?.noteGood(key)
