@@ -141,6 +141,10 @@ struct ClientTests {
       (.init(limits: .init(perHost: -1)), "limits: perHost must be at least 1, not -1"),
       (.init(limits: .init(rate: 0)), "limits: rate must be above zero, not 0.0"),
       (.init(limits: .init(perHostRate: -1)), "limits: perHostRate must be above zero, not -1.0"),
+      (.init(limits: .init(hosts: [HostPattern("a")!: .init(perHost: 0)])), "limits: perHost must be at least 1, not 0"),
+      (
+        .init(limits: .init(hosts: [HostPattern("a")!: .init(perHostRate: 0)])), "limits: perHostRate must be above zero, not 0.0"
+      ),
       (.init(limits: .init(rate: .nan)), "limits: rate must be above zero, not nan"),
       (.init(limits: .init(threads: 0)), "limits: threads must be 1 to 16, not 0"),
       (.init(limits: .init(threads: 17)), "limits: threads must be 1 to 16, not 17"),

@@ -20,10 +20,16 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
       else { return nil }
       (port, host) = (number, host[..<colon])
     }
-    guard !host.contains("*"), let name = Self.normalForm(of: host.dropFirst(isWildcard ? 1 : 0)), name.first != Self.dot
+    guard let name = Self.normalForm(of: host.dropFirst(isWildcard ? 1 : 0)), name.first != Self.dot,
+      name.first == UInt8(ascii: "[") || name.allSatisfy(Self.isInNames)
     else { return nil }
     if isWildcard, Self.isAddress(name[...]) { return nil }
     self.init(name: isWildcard ? [Self.dot] + name : name[...], port: port)
+  }
+
+  /// URLs may have other characters, which are mistakes in a name.
+  private static func isInNames(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || "-_.".utf8.contains(byte)
   }
 
   /// The host in normal form; nil if it is empty or invalid.

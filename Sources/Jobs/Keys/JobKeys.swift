@@ -158,7 +158,8 @@ package struct JobKey: Sendable {
 /// Every key of the job file, described once: the reader, validation, references, the JSON Schema and digests use this table.
 package enum JobKeys {
   package static let all: [JobKey] =
-    job + manifests + listFilters + prefetch + request + connection + hosts + cache + verify + transform + blacklist + report + notify
+    job + manifests + listFilters + prefetch + request + connection + hosts + cache + verify + transform + blacklist + report
+    + notify
     + lint + failOn
 
   /// The keys of each section by its path, which is empty for the job itself.

@@ -192,6 +192,7 @@ final class YAMLParser {
     if state.error != YAML_READER_ERROR, let error = tabError(lines[0]...max(lines[0], lines[1])) { return error }
     var words = [state.context, state.problem].compactMap { $0.map { String(cString: $0) } }
     if words.isEmpty { words = ["the text isn't YAML"] }
+    if words[0] == "while scanning an alias" { words = ["a text that begins with * requires quotes"] }
     // The reader reports a byte offset, the later stages a line and column.
     let position = state.error == YAML_READER_ERROR ? position(ofByte: state.problem_offset) : SourcePosition(state.problem_mark)
     return YAMLError(words.joined(separator: ": "), in: source, at: position)

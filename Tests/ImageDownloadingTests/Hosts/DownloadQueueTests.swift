@@ -183,6 +183,17 @@ struct PacedQueueTests {
     #expect(queue.nextStart == nil)
   }
 
+  @Test func `a host may run its own number of transfers, more or fewer than others`() {
+    var queue = DownloadQueue(concurrency: 100, perHost: 100)
+    queue.openHosts(3)
+    queue.setLimits(DownloadLimits(concurrency: 100, perHost: 2), now: start) { [.init(perHost: 3), .init(perHost: 1), nil][$0] }
+    for slot in 0..<15 { queue.insert(slot: slot, host: slot % 3, priority: .normal, sequence: Int64(slot)) }
+    #expect(queue.startAll(start) == [0, 1, 2, 3, 5, 6])
+    #expect(queue.next(now: start) == .none(.hosts))
+    queue.finished(host: 1)
+    #expect(queue.startAll(start) == [4])
+  }
+
   @Test func `a rate without a free slot keeps the loop asleep`() {
     var queue = makeQueue(DownloadLimits(concurrency: 1, perHost: 8, rate: 10), openHosts: 1)
     for slot in 0..<2 { queue.insert(slot: slot, host: 0, priority: .normal, sequence: 0) }

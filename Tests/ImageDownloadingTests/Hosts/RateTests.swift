@@ -54,6 +54,30 @@ struct RateTests {
     #expect(run.ends.count == 5)
   }
 
+  @Test func `a host's own limits replace those of all, and may change while downloads wait`() async throws {
+    let run = try ManualRun()
+    let origin = try Origin(fallback: .body([1]), addresses: [.ipv4, .ipv4])
+    let hosts = try origin.ports.map { try #require(HostPattern("127.0.0.1:\($0)")) }
+    let any = try #require(HostPattern("127.0.0.1"))
+    func limit(_ hosts: [HostPattern: DownloadLimits.OfHost]) async throws {
+      try run.fetcher.downloader.setLimits(DownloadLimits(perHostRate: 0.001, hosts: hosts))
+      try await run.settle()
+    }
+    func counts() -> [Int] { origin.ports.map { port in origin.requests.count { $0.port == port } } }
+    try await limit([any: .init(perHostRate: 0.002), hosts[0]: .init(perHostRate: .infinity)])
+    run.fetcher.submit((0..<6).map { origin.url("/\($0)", host: $0 % 2) })
+    try await run.settle()
+    #expect(counts() == [3, 1])
+    try await run.advance(by: .seconds(500))
+    #expect(counts() == [3, 2])
+    // Without limits of its own, those of all count.
+    try await limit([hosts[0]: .init(perHost: 1)])
+    try await run.advance(by: .seconds(999))
+    #expect(counts() == [3, 2])
+    try await limit([hosts[1]: .init(perHostRate: .infinity)])
+    #expect(counts() == [3, 3])
+  }
+
   @Test func `a rate is never exceeded on the system clock`() async throws {
     let origin = try Origin(fallback: .body([1]))
     let fetcher = try Fetcher()

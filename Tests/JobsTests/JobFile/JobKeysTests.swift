@@ -63,6 +63,8 @@ import Testing
       robots: ignore
       tls: {verify: true, ca-file: none, client-certificate: none, client-key: none}
       addresses: any
+    hosts:
+      img.example.com: {per-host: 4, per-host-rate: 20/s, headers: {}, auth: none, severity: fail}
     cache:
       directory: default
       namespace: default
@@ -132,7 +134,9 @@ import Testing
     var found: Set<String> = []
     try compare(document.root, path: "", found: &found)
     // Keys below a word that is the default are on the word's own line of the list.
-    let hidden = ["report[]", "notify[]", "cache.memory.", "cache.key.", "request.auth.", "transform.", "manifests[].sign."]
+    let hidden = [
+      "report[]", "notify[]", "cache.memory.", "cache.key.", "request.auth.", "transform.", "manifests[].sign.", "hosts[].auth.",
+    ]
     let described = Set(JobKeys.all.map(\.path)).filter { path in !hidden.contains { path.hasPrefix($0) } }
     #expect(found == described)
   }
@@ -197,6 +201,8 @@ import Testing
         #expect(described.hasSameContent(as: pair.value), "\(key.path)")
       } else if case .section = key.kind {
         try compare(pair.value, path: key.path, found: &found)
+      } else if case .named = key.kind {
+        for named in pair.value.mapping?.pairs ?? [] { try compare(named.value, path: key.path + "[]", found: &found) }
       } else if let items = pair.value.sequence {
         for item in items { try compare(item, path: key.path + "[]", found: &found) }
       } else {

@@ -104,6 +104,11 @@ import Jobs
       "fail-on: {latency: {p75: 1s}}", "fail-on: {failures: 1.5.2%}", "report: [{text: '-'}, {json: '-'}]",
       "report: [{json: a.json}, {jsonl: ./b/../a.json}]", "request: {headers: {Accept: '*/*'}}",
       "request: {headers: {'Bad Name': x}}", "request: {headers: {X-A: 1, x-a: 2}}", "request: {headers: {X-A: \"a\\nb\"}}",
+      "hosts: [img.example.com]", "hosts: {img.example.com: 5}", "hosts: {'https://img.example.com/': {}}",
+      "hosts: {'me:secret@img.example.com': {}}", "hosts: {'*': {}}", "hosts: {[::1]: {}}", "hosts: {*.example.com: {}}",
+      "hosts:\n  IMG.example.com: {}\n  img.example.com: {}", "hosts: {img.example.com: {per-hst: 3}}",
+      "hosts: {img.example.com: {per-host-rate: fast}}", "hosts: {img.example.com: {auth: {username: me}}}",
+      "request: {cookies: true}\nhosts: {a: {headers: {X-A: b}}, b: {headers: {cookie: a=1}}}",
       "<<: {a: 1}", "verify: [full]", "? [a]\n: b",
     ]
   )

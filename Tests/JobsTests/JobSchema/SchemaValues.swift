@@ -53,6 +53,10 @@ enum SchemaValues {
     request.edges {fra: "a.example:443"} ; {x: "[2001:db8::1]:8443"} ; {}
     request.proxy none ; environment ; http://proxy:3128 ; socks5h://u:p@proxy:1080 ; proxy:3128
     request.auth none ; {username: a, password-env: IMAGES_PASSWORD}
+    hosts {} ; {img.example.com: {}} ; {"*.example.com": {}, "[::1]:80": {}, "a:80": {severity: warn}}
+    hosts[].per-host 1 ; 4096
+    hosts[].per-host-rate none ; 1/h
+    hosts[].auth none ; {username: a, password-env: IMAGES_PASSWORD}
     cache.directory default ; /a ; ~/cache
     cache.namespace a.b_c-D ; 5
     cache.memory off ; "off" ; {} ; {max-cost: none} ; {max-count: 10}
@@ -89,6 +93,9 @@ enum SchemaValues {
     manifests[].expand {w: 1} ; {w: [[1]]} ; {"a b": [1]} ; [w]
     manifests[].sign imgproxy ; {service: imgproxy} ; {service: other, key-env: IMGPROXY_KEY, salt-env: IMGPROXY_SALT}
     manifests[].lazy-attributes data-src ; [[a]]
+    hosts [] ; img.example.com ; {"https://a": {}} ; {"*": {}} ; {"*.a:80": {}} ; {a: 5} ; {a: {rate: 1/s}}
+    hosts[].per-host 0 ; none
+    hosts[].severity ignore
     prefetch.order sideways ; FIFO ; 1
     prefetch.concurrency 0 ; 4097 ; "5" ; many ; true
     prefetch.rate 200 ; 0/s ; 1/d ; 5/ ; /s ; 0.0/m

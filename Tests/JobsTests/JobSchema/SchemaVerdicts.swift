@@ -40,7 +40,8 @@ func job(with key: JobKey, _ value: String) -> String {
     if section == "notify[].email", inner == "username" { beside.append("password-env: MAIL_PASSWORD") }
     if section == "notify[].email", inner.hasPrefix("password") { beside.append("username: prewarm") }
     let body = "{\((beside + [text]).joined(separator: ", "))}"
-    text = "\(name): \(isItem ? "[\(body)]" : body)"
+    let isNamed = if case .named = JobKeys.key(at: name)?.kind { true } else { false }
+    text = "\(name): \(isNamed ? "{img.example.com: \(body)}" : isItem ? "[\(body)]" : body)"
   }
   let top = text.prefix { $0 != ":" }
   let head = ["version: 1", "name: homepage", "manifests: [{path: a.txt}]"].filter { !$0.hasPrefix("\(top):") }
