@@ -39,10 +39,10 @@ import Testing
         url,manifest,line,priority,outcome,kind,status,bytes,format,width,height,attempts,duration_ms,remote_cache,message,\
         stored_bytes,shared,variant,edge,final_url,content_type,body_hash,warnings,transient,known,profile,orientation,gps,dpi,\
         id,element,attribute,pages,lint,transformed_bytes,transformed_format,transformed_width,transformed_height,\
-        transformed_hash,shard,repeated,recovered,in_grace
+        transformed_hash,shard,repeated,recovered,in_grace,warned
         https://img.example.com/a.png,urls/hero.txt,1,very-high,downloaded,,,25000,png,800,600,2,12.045,,,25000,true,,,\
-        https://cdn.example.com/a.png,image/png,0000000000000001000000000000000f,one; two,,,true,6,true,300,,,,,,,,,,,,,true,
-        https://img.example.com/a.png,urls/hero.txt,,normal,hit-disk,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+        https://cdn.example.com/a.png,image/png,0000000000000001000000000000000f,one; two,,,true,6,true,300,,,,,,,,,,,,,true,,
+        https://img.example.com/a.png,urls/hero.txt,,normal,hit-disk,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
 
         """
     )
@@ -80,7 +80,7 @@ import Testing
       #expect(![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory))
     }
     let rows = try await Readers.csv(bytes).dropFirst()
-    #expect(rows.map(\.count) == Array(repeating: 43, count: texts.count + 1))
+    #expect(rows.map(\.count) == Array(repeating: 44, count: texts.count + 1))
     #expect(rows.last?.first == "a\u{FFFD}\u{FFFD}")
     for (row, text) in zip(rows, texts) {
       let shown = text.unicodeScalars.map { scalar in
