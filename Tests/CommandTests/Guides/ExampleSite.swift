@@ -49,6 +49,8 @@ struct ExampleSite {
     variables["HOME"] = work.path
     variables["SITE"] = served.path
     variables["COLUMNS"] = "96"
+    // Secrets of examples.
+    for name in ["TOKEN", "API_PASSWORD"] { variables[name] = "secret" }
     let command = try Command(
       "/bin/bash",
       ["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", "exec 2>&1\n" + script],
