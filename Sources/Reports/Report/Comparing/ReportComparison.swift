@@ -214,7 +214,7 @@ extension ComparedSide.Entry {
     key = record.key
     (outcome, failure, standing) = (record.outcome, record.failure, record.standing)
     facts = { EntryFacts(record.failure) }
-    describe = { ListedEntry(url: record.url, variant: record.variant, manifest: record.manifest, line: record.line) }
+    describe = { record.listed }
   }
 
   fileprivate init(_ row: ReportRow) throws(JSONProblem) {

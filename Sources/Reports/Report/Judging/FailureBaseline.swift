@@ -115,10 +115,10 @@ extension FinishedReport {
 }
 
 extension FailureRecord {
-  var key: EntryKey {
-    var url = url
-    return url.withUTF8 { EntryKey(url: UnsafeRawBufferPointer($0), variant: variant) }
-  }
+  var key: EntryKey { listed.key }
+
+  /// The entry without its failure.
+  var listed: ListedEntry { ListedEntry(url: url, variant: variant, manifest: manifest, line: line) }
 }
 
 /// The identity of an entry across runs: a hash of its URL, as reports show it, and of its variant and edge.

@@ -72,8 +72,7 @@ package final class RunMemory {
       let key = failure.key
       if failure.standing == .counts { counted.insert(key) }
       guard entries[key] == nil else { continue }
-      let entry = ListedEntry(url: failure.url, variant: failure.variant, manifest: failure.manifest, line: failure.line)
-      entries[key] = EntryHistory(entry: entry, badSince: report.startedAt, runs: 1)
+      entries[key] = EntryHistory(entry: failure.listed, badSince: report.startedAt, runs: 1)
     }
     isComplete = report.failuresOmitted == 0 && report.lastRuns.history.count < EntryHistory.listedLimit
     return true
