@@ -74,8 +74,11 @@ struct HostPolicy {
   func limit(_ rules: HostRules) -> Int {
     guard breaker.isClosed else { return 1 }
     let perHost = perHost(rules)
-    return rules.isAdaptive ? min(adaptive.transfers, perHost) : perHost
+    return rules.isAdaptive ? adaptive.transfers(upTo: perHost) : perHost
   }
+
+  /// Whether it gets fewer transfers than allowed.
+  func isLowered(_ rules: HostRules) -> Bool { rules.isAdaptive && adaptive.found < perHost(rules) }
 
   private func perHost(_ rules: HostRules) -> Int { own.perHost ?? rules.perHost }
 
@@ -106,38 +109,46 @@ struct HostPolicy {
       pause.recover()
       failuresInRow = 0
       hasResponded = true
-      if rules.isAdaptive { adaptive.succeed(latencyNanoseconds: latency, running: running, upTo: perHost(rules)) }
+      if rules.isAdaptive, let latency {
+        let sample = AdaptiveLimit.Response(begun: request.begun, latencyNanoseconds: latency, running: running)
+        adaptive.succeed(sample, upTo: perHost(rules), now: now)
+      }
       return breaker.recover()
     case .cut:
       failuresInRow = 0
       hasResponded = true
-      if rules.isAdaptive { adaptive.fail(running: running) }
       return breaker.recover()
     case .busy:
       pause.note(begun: request.begun, now: now)
-      if rules.isAdaptive { adaptive.fail(running: running) }
+      slowDown(begun: request.begun, rules, now: now)
       // Those who wait get the server's answer.
       if request.isTry, request.isAwaited { return breaker.recover() }
     case .failed(let failure):
-      if rules.isAdaptive { adaptive.fail(running: running) }
-      return fail(failure, request, by: rules.breaker, now: now)
+      return fail(failure, request, rules, by: rules.breaker, now: now)
     case .unreachable(let failure):
-      if rules.isAdaptive { adaptive.fail(running: running) }
-      return fail(failure, request, by: rules.breaker?.forUnreachable(request, pause: breaker.pausesSoFar), now: now)
-    case .nothing:
-      if rules.isAdaptive { adaptive.pass() }
+      return fail(failure, request, rules, by: rules.breaker?.forUnreachable(request, pause: breaker.pausesSoFar), now: now)
+    case .nothing: break
     }
     return .none
+  }
+
+  /// Fewer failures in a row may be those of single images.
+  private static let failuresOfLoad = 3
+
+  private mutating func slowDown(begun: MonotonicInstant, _ rules: HostRules, now: MonotonicInstant) {
+    if rules.isAdaptive { adaptive.fail(begun: begun, upTo: perHost(rules), now: now) }
   }
 
   private mutating func fail(
     _ failure: ImageFailure,
     _ request: HostRequest,
+    _ hostRules: HostRules,
     by rules: CircuitBreaker?,
     now: MonotonicInstant
   ) -> BreakerState.Change {
-    guard let rules else { return .none }
     failuresInRow += 1
+    if failuresInRow >= Self.failuresOfLoad { slowDown(begun: request.begun, hostRules, now: now) }
+    guard let rules else { return .none }
     let change = breaker.fail(request, by: rules, now: now)
     if change != .none { (lastFailure, failuresByStop) = (failure, failuresInRow) }
     return change
@@ -325,71 +336,5 @@ enum RetryAfter {
     guard isNumber, !digits.isEmpty else { return nil }
     let whole = digits.reduce(0) { min($0 * 10 + Int64($1 - UInt8(ascii: "0")), maximumSeconds) }
     return decimals.dropFirst().contains { $0 != UInt8(ascii: "0") } ? min(whole + 1, maximumSeconds) : whole
-  }
-}
-
-/// The number of transfers that a host can take at once, found as TCP finds a path's capacity (Chiu and Jain, 1989; RFC 5681).
-///
-/// At first it grows by one with each good response, which doubles it per round trip; after the first cut it grows by one per
-/// round trip. It grows only if it was used up, since otherwise nothing is learned. It is halved if a request fails temporarily,
-/// if the host asks for a pause (429, 503), and if the smoothed time to the first byte exceeds twice the minimum: then requests
-/// queue at the host. Transfers that ran at a cut are ignored. At one transfer the slowness isn't ours.
-struct AdaptiveLimit {
-  private static let first = 2.0
-  /// A new latency's weight in the smoothed one is the inverse of this.
-  private static let smoothing = 8.0
-  private static let slowFactor = 2.0
-  /// Differences below this are noise.
-  private static let noiseNanoseconds = 5e6
-
-  private var limit = first
-  private var wasCut = false
-  /// How many running transfers began before the last cut.
-  private var stale = 0
-  private var smoothedNanoseconds: Double?
-  private var leastNanoseconds = Double.infinity
-
-  /// Transfers at once, at least 1.
-  var transfers: Int { Int(limit) }
-
-  var isLearned: Bool { wasCut || limit != Self.first }
-
-  /// Handles a good response that came while `running` transfers ran, that one included.
-  mutating func succeed(latencyNanoseconds: UInt64?, running: Int, upTo maximum: Int) {
-    guard !passesOver() else { return }
-    if let latencyNanoseconds, isSlow(Double(latencyNanoseconds)) {
-      if transfers == 1, let smoothedNanoseconds { leastNanoseconds = smoothedNanoseconds }
-      return cut(running)
-    }
-    if running >= transfers { limit = min(limit + (wasCut ? 1 / limit : 1), Double(maximum)) }
-  }
-
-  /// Handles a failure or a requested pause while `running` transfers ran, that one included.
-  mutating func fail(running: Int) {
-    guard !passesOver() else { return }
-    cut(running)
-  }
-
-  /// Handles the end of a transfer from which nothing is learned.
-  mutating func pass() { _ = passesOver() }
-
-  private mutating func passesOver() -> Bool {
-    guard stale > 0 else { return false }
-    stale -= 1
-    return true
-  }
-
-  private mutating func isSlow(_ latency: Double) -> Bool {
-    leastNanoseconds = min(leastNanoseconds, latency)
-    let smoothed = smoothedNanoseconds.map { $0 + (latency - $0) / Self.smoothing } ?? latency
-    smoothedNanoseconds = smoothed
-    return smoothed > leastNanoseconds * Self.slowFactor + Self.noiseNanoseconds
-  }
-
-  private mutating func cut(_ running: Int) {
-    limit = max(1, limit / 2)
-    wasCut = true
-    stale = max(0, running - 1)
-    smoothedNanoseconds = nil
   }
 }

@@ -8,6 +8,8 @@ package enum StartLimit: Sendable {
   case concurrency
   /// Hosts are at their limit.
   case hosts
+  /// Most of these get fewer transfers, since they were slow or failed.
+  case slowHosts
   /// Downloads wait for their host's first connection or the time of their retry.
   case notYet
   /// Only continued attempts may start now.
@@ -53,6 +55,8 @@ package struct DownloadQueue {
   private(set) var running = 0
   /// Hosts at their transfer limit.
   private var fullHosts = 0
+  /// Those of them that get fewer transfers than others.
+  private var loweredHosts = 0
   /// Hosts that only their rate keeps from starting something; below, those that only a pause does.
   private var ratedHosts = 0
   private var pausedHosts = 0
@@ -151,7 +155,7 @@ package struct DownloadQueue {
   /// The limit of most of the hosts that can start something.
   private var hostLimit: StartLimit {
     if fullHosts == 0, ratedHosts == 0, pausedHosts == 0 { return .notYet }
-    if fullHosts >= max(ratedHosts, pausedHosts) { return .hosts }
+    if fullHosts >= max(ratedHosts, pausedHosts) { return 2 * loweredHosts > fullHosts ? .slowHosts : .hosts }
     return ratedHosts > pausedHosts ? .rate : .paused
   }
 
@@ -311,6 +315,9 @@ package struct DownloadQueue {
     guard isFull != hosts[host].isFull else { return }
     hosts[host].isFull = isFull
     fullHosts += isFull ? 1 : -1
+    let isLowered = isFull && hosts[host].policy.isLowered(rules)
+    if isLowered != hosts[host].isLowered { loweredHosts += isLowered ? 1 : -1 }
+    hosts[host].isLowered = isLowered
   }
 }
 

@@ -43,6 +43,8 @@ struct HostQueue {
   var announced: UInt64 = 0
   /// Whether it is at its transfer limit and counted as such.
   var isFull = false
+  /// Whether it got fewer transfers than others when that number was reached.
+  var isLowered = false
   /// Until when it sleeps, for its rate or else a pause; nil if it doesn't.
   var sleep: (until: MonotonicInstant, isForRate: Bool)?
   /// A lower bound of the patience of its waiting downloads.

@@ -15,6 +15,8 @@ package enum Bottleneck: Int, CaseIterable, Sendable {
   case concurrency
   /// Hosts are at their limit, and their transfers wait for them.
   case hosts
+  /// The same, of hosts that get fewer transfers, since they were slow or failed.
+  case slowHosts
   case rate
   /// Hosts are paused: they asked for it (429, 503) or kept failing.
   case pause
@@ -185,6 +187,7 @@ struct PipelineState {
     case .paused: .pause
     case .concurrency: isTransferring ? .transferring : .concurrency
     case .hosts: isTransferring ? .transferring : .hosts
+    case .slowHosts: isTransferring ? .transferring : .slowHosts
     case .notYet: isTransferring ? .transferring : running > 0 ? .answers : .retry
     case .empty: starved
     }

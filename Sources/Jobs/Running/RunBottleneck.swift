@@ -55,7 +55,7 @@ extension RunBottleneck.Part {
   fileprivate init(of bottleneck: Bottleneck) {
     switch bottleneck {
     case .concurrency, .answers, .retry: self = .network
-    case .hosts: self = .perHost
+    case .hosts, .slowHosts: self = .perHost
     case .rate, .pause: self = .rate
     case .coding: self = .decoding
     case .writing: self = .disk
@@ -73,10 +73,10 @@ extension Job {
       return "all \(prefetch.limits.concurrency) transfers were waiting for servers; raise prefetch.concurrency"
     case .answers:
       return "\(used), all waiting for servers; there was nothing else to start"
-    case .hosts where prefetch.limits.isAdaptive:
-      return "\(used); raise \(perHostKey), or disable prefetch.adaptive"
     case .hosts:
       return "\(used); raise \(perHostKey)"
+    case .slowHosts:
+      return "\(used), since hosts got slow or failed with more; prefetch.adaptive: false ignores that"
     case .rate:
       return "requests waited for the rate limit; raise \(slowestRateKey)"
     case .pause, .retry:

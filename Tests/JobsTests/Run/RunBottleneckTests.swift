@@ -36,7 +36,8 @@ import Testing
   @Test(arguments: Bottleneck.allCases) func `every bottleneck has a name`(bottleneck: Bottleneck) throws {
     let words = [
       Bottleneck.input: "manifest", .reading: "manifest", .lookingUp: "cpu", .concurrency: "network", .hosts: "per-host",
-      .rate: "rate", .pause: "rate", .retry: "network", .answers: "network", .transferring: "cpu", .coding: "decoding",
+      .slowHosts: "per-host", .rate: "rate", .pause: "rate", .retry: "network", .answers: "network", .transferring: "cpu",
+      .coding: "decoding",
       .writing: "disk", .checking: "cpu",
     ]
     let bound = try bound([bottleneck: 800])
@@ -64,7 +65,6 @@ import Testing
     expectGolden(try sentence(.coding), for: "coding")
     expectGolden(try sentence(.coding, keys: "verify: {decode: full}\n"), for: "coding, verify: {decode: full}")
     expectGolden(try sentence(.coding, keys: "verify: {strict: true}\n"), for: "coding, verify: {strict: true}")
-    expectGolden(try sentence(.hosts, keys: "prefetch: {adaptive: true}\n"), for: "hosts, prefetch: {adaptive: true}")
     #expect(try sentence(.reading)?.contains("lifo") == false)
     expectGolden(try sentence(.reading, keys: "prefetch: {order: lifo}\n"), for: "reading, prefetch: {order: lifo}")
     expectGolden(try sentence(.rate, keys: "prefetch: {per-host-rate: 5/s}\n"), for: "rate, prefetch: {per-host-rate: 5/s}")
