@@ -220,7 +220,8 @@ public struct DownloadLimits: Sendable, Hashable {
   public var rate: Double?
   /// Requests per second and host; nil: unlimited.
   public var perHostRate: Double?
-  /// Whether each host's number of transfers adapts, up to ``perHost``: it grows while requests succeed, and is halved if not.
+  /// Whether each host's number of transfers adapts, up to ``perHost``; true by default. It falls to four fifths of what the host answers
+  /// without delay, so that its other users hardly notice, and to half if the host asks for a pause or three requests in a row fail.
   public var isAdaptive: Bool
   /// How many threads make transfers, at least 1; nil, the default: half as many as the machine has cores, but one for each eight
   /// transfers at most and one for each 1,024 at least. Connections stay with their thread; transfers to one host spread over the
@@ -250,7 +251,7 @@ public struct DownloadLimits: Sendable, Hashable {
     perHost: Int = 8,
     rate: Double? = nil,
     perHostRate: Double? = nil,
-    isAdaptive: Bool = false,
+    isAdaptive: Bool = true,
     threads: Int? = nil,
     hosts: [HostPattern: OfHost] = [:]
   ) {

@@ -106,7 +106,7 @@ extension JobKeys {
       .value(.orNone(.rate), \.prefetch.limits.rate)
     JobKey("prefetch.per-host-rate", "limit requests per host, evenly spaced")
       .value(.orNone(.rate), \.prefetch.limits.perHostRate)
-    JobKey("prefetch.adaptive", "adapt the concurrency of each host, up to per-host")
+    JobKey("prefetch.adaptive", "use fewer transfers on hosts that get slow or fail")
       .value(.boolean, \.prefetch.limits.isAdaptive, .advanced)
     JobKey("prefetch.threads", "the threads that make transfers; auto: by the number of cores")
       .value(.or("auto", .integer(1...DownloadLimits.maximumThreads)), \.prefetch.limits.threads, .advanced)

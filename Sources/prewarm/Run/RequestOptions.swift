@@ -86,10 +86,7 @@ struct RareRequestOptions: ParsableArguments {
   @Option(key: "request.recheck", "Request temporary failures again at the end, after this pause", "pause")
   var recheck: JobOverride?
 
-  @Flag(help: "Adapt the concurrency of each host, up to --per-host")
-  var adaptive = false
-
-  var overrides: [JobOverride] { [perHostRate, recheck, .flag(adaptive, "--adaptive", "prefetch.adaptive")].compactMap(\.self) }
+  var overrides: [JobOverride] { [perHostRate, recheck].compactMap(\.self) }
 }
 
 /// Options that set which images and which runs are good.

@@ -42,7 +42,7 @@ import Testing
     let sections = ["SYNOPSIS", "COMMANDS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO"].map { "\n\($0)\n" }
     for (page, words) in [
       ("prewarm.1", ["prewarm run [options] source ...", "PREWARM_CACHE_DIR", "130, 143", "November 21, 2025"] + sections),
-      ("prewarm-run.1", ["--order", "--set", "--adaptive", "130, 143", "Rare options", "prewarm run urls.txt"]),
+      ("prewarm-run.1", ["--order", "--set", "130, 143", "Rare options", "prewarm run urls.txt"]),
       ("prewarm-cache-export.1", ["--layout"]),
       (
         "prewarm-job.5",

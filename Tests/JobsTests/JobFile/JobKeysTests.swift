@@ -35,7 +35,7 @@ import Testing
       per-host: 8
       rate: none
       per-host-rate: none
-      adaptive: false
+      adaptive: true
       threads: auto
       deadline: none
     request:

@@ -41,7 +41,7 @@ enum SchemaValues {
     prefetch.order fifo ; "lifo" ; "${WORD}" ; "${NO:-fifo}"
     prefetch.concurrency 1 ; 4096 ; 007
     prefetch.rate 200/s ; 0.5/m ; 1/h ; none
-    prefetch.adaptive true ; "${NO:-true}"
+    prefetch.adaptive false ; "${NO:-false}"
     request.headers {} ; {X-A: b, X-B: 5, X-C: true} ; {X-A: ""} ; {X-A: "$${a}"} ; {X-A: "a\tb"}
     request.variants {} ; {webp: {Accept: image/webp}} ; {a.b: {}} ; {"5": {User-Agent: x}}
     request.timeout none ; 1ms ; 2h ; 0.001s
