@@ -123,6 +123,8 @@ enum SoakCounts {
   static let kills = count("PREWARM_SOAK_KILLS", default: 6)
   /// Runs that are stopped by a signal or a deadline.
   static let cancels = count("PREWARM_SOAK_CANCELS", default: 8)
+  /// Worlds that follow from seeds.
+  static let worlds = count("PREWARM_SOAK_WORLDS", default: 10)
   /// Images of a run.
   static let images = count("PREWARM_SOAK_IMAGES", default: 300)
   /// The seed of random moments; a failing test prints it.

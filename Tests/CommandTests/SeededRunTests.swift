@@ -1,0 +1,204 @@
+import Foundation
+import TestOrigin
+import TestSupport
+import Testing
+
+/// Whole runs in worlds that follow from a seed: origins that lie, full disks, kills and clock jumps, several runs over one cache.
+///
+/// After each run every entry has one row, the sums agree, no limit was exceeded, each verdict is what the origins serve, and what was ever
+/// reported as stored is stored.
+@Suite(.serialized) struct SeededRunTests {
+  @Test func `whatever happens, rows, sums, limits, verdicts and the cache agree`() async throws {
+    for seed in SoakCounts.seed..<SoakCounts.seed + UInt64(SoakCounts.worlds) {
+      do {
+        try await SeededWorld(seed: seed).live()
+      } catch {
+        Issue.record("seed \(seed): \(error)")
+      }
+    }
+  }
+}
+
+/// What an origin serves at a URL.
+private enum Truth: Equatable, CaseIterable {
+  case good, large, moved, gone, page, cut, reset
+  /// It fails at first, and after a repair; whether a run sees that depends on its retries.
+  case flaky
+
+  var isGood: Bool { [.good, .large, .moved].contains(self) }
+
+  func behaviour(_ number: Int, movedTo other: String) -> Behaviour {
+    let image = Behaviour.jpeg(number, padding: self == .large ? 300_000 : 0)
+    return switch self {
+    case .good, .large: image
+    case .moved: .redirect(to: other)
+    case .gone: .status(404)
+    case .page: .text("<!doctype html><title>Sorry</title>")
+    case .cut: .cut(afterBytes: 200, declared: 340, of: SampleImages.jpeg(number), type: "image/jpeg")
+    case .reset: .reset
+    case .flaky: .sequence([.status(500), .reset, .status(502), image])
+    }
+  }
+}
+
+/// What happens to a run.
+private enum Fault: Equatable {
+  case none, fullDisk
+  case signal(Int32)
+  case clock(seconds: Int, jumps: Bool)
+}
+
+private final class SeededWorld {
+  private let seed: UInt64
+  private var random: SeededRandom
+  private let origin: Origin
+  private let job: JobFolder
+  private let mount: TemporaryMount?
+  private var truths: [Truth]
+  private let urls: [String]
+  /// The numbers of the entries, in the order of the list; some are there twice.
+  private let list: [Int]
+  private let concurrency, perHost, retries: Int
+  private var reported: Set<String> = []
+  private var clockWasWrong = false
+
+  init(seed: UInt64) throws {
+    self.seed = seed
+    var random = SeededRandom(seed: seed)
+    let hosts = Int.random(in: 1...3, using: &random)
+    origin = try Origin(addresses: Array(repeating: .ipv4, count: hosts))
+    let count = Int.random(in: 1...40, using: &random)
+    let kinds = Truth.allCases.filter { _ in Bool.random(using: &random) } + [.good]
+    truths = (0..<count).map { _ in Bool.random(using: &random) ? .good : kinds.randomElement(using: &random)! }
+    urls = (0..<count).map { [origin] in origin.url("/\($0).jpg?\(seed)", host: $0 % hosts) }
+    list = ((0..<count) + (0..<count).filter { _ in Int.random(in: 0..<8, using: &random) == 0 }).shuffled(using: &random)
+    concurrency = Int.random(in: 1...8, using: &random)
+    perHost = Int.random(in: 1...4, using: &random)
+    retries = Int.random(in: 0...4, using: &random)
+    let isSmall = TemporaryMount.isAllowed && Int.random(in: 0..<5, using: &random) == 0
+    mount = isSmall ? try TemporaryMount(byteCount: 4 << 20) : nil
+    let order = ["fifo", "lifo"].randomElement(using: &random)!
+    let depth = ["header", "full"].randomElement(using: &random)!
+    let threads = Int.random(in: 1...3, using: &random)
+    job = JobFolder(
+      urls: list.map { [urls] in urls[$0] },
+      keys: """
+        prefetch: {concurrency: \(concurrency), per-host: \(perHost), threads: \(threads), order: \(order)}
+        request: {retries: \(retries), backoff: {initial: 1ms, maximum: 2ms}}
+        verify: {decode: \(depth)}
+        \(mount.map { "cache: {directory: \($0.directory.path)}" } ?? "")
+        """
+    )
+    self.random = random
+    for number in truths.indices { serve(number) }
+  }
+
+  private func serve(_ number: Int) {
+    origin.set("/\(number).jpg", truths[number].behaviour(number, movedTo: "/target/\(number).jpg"))
+    origin.set("/target/\(number).jpg", .jpeg(number))
+  }
+
+  /// Runs several times; between the runs the origins change, and in the end all is well.
+  func live() async throws {
+    for _ in 0..<Int.random(in: 1...3, using: &random) {
+      try await run(fault())
+      for number in truths.indices where Int.random(in: 0..<6, using: &random) == 0 {
+        // What is stored doesn't get worse: a hit isn't requested.
+        if !truths[number].isGood { truths[number] = .good }
+        serve(number)
+      }
+    }
+    if mount == nil { try await run(.none) }
+    let verified = try await job.prewarm("cache verify --job job.yaml")
+    #expect(verified.status == 0, "seed \(seed): \(verified.outputText)\(verified.errorText)")
+  }
+
+  private func fault() -> Fault {
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: return .signal([SIGKILL, SIGINT, SIGTERM].randomElement(using: &random)!)
+    case 1 where mount != nil, 2 where mount != nil: return .fullDisk
+    case 1: return .signal(SIGKILL)
+    case 3: return .clock(seconds: [-86_400, -100, 100, 86_400].randomElement(using: &random)!, jumps: Bool.random(using: &random))
+    default: return .none
+    }
+  }
+
+  private func run(_ fault: Fault) async throws {
+    let before = truths.indices.map { origin.count(of: "/\($0).jpg") }
+    unlink(job.folder.file("report.json"))
+    let options = ["run", "job.yaml", "--retry-blacklisted", "--report", "jsonl=-", "--report", "json=report.json"]
+    var command: Command
+    switch fault {
+    case .clock(let seconds, let jumps):
+      clockWasWrong = true
+      let clock = "export PREWARM_CLOCK_OFFSET=\(seconds) LD_PRELOAD=\(Preload.clock.path)\(jumps ? " PREWARM_CLOCK_JUMPS=1" : "")"
+      command = try job.start(options, after: clock)
+    case .fullDisk:
+      mount?.fill()
+      command = try job.start(options)
+    default: command = try job.start(options)
+    }
+    if case .signal(let signal) = fault {
+      // A run with fewer requests ends by itself.
+      let moment = Int.random(in: 0...list.count / 2, using: &random)
+      if moment > 0, truths.indices.count(where: { !reported.contains(urls[$0]) }) > moment {
+        try await origin.waitForRequests(before.reduce(0, +) + moment)
+      }
+      command.send(signal)
+    }
+    let result = try await command.wait()
+    try await origin.waitForInFlight(0)
+    let text = result.output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+    let rows = try text.map { try JSONDecoder().decode(Run.Row.self, from: Data($0)) }
+    reported.formUnion(rows.filter { $0.outcome == "downloaded" }.map(\.url))
+    let requests = truths.indices.map { origin.count(of: "/\($0).jpg") - before[$0] }
+    judge(result, rows, requests, fault)
+    try await expectStored()
+  }
+
+  private func judge(_ result: Command.Result, _ rows: [Run.Row], _ requests: [Int], _ fault: Fault) {
+    let scene: Comment = "seed \(seed), \(fault): \(result.ending), \(result.errorText)"
+    for host in origin.ports.indices { #expect(origin.peakInFlight(host: host) <= perHost, scene) }
+    #expect(origin.peakInFlight <= concurrency, scene)
+    #expect(Set(rows.map(\.line)).count == rows.count, scene)
+    guard let status = result.status else { return #expect(result.ending == .signalled(SIGKILL), scene) }
+    guard let run = try? job.finishedRun(result) else {
+      // It was stopped before it began.
+      return #expect(rows.isEmpty && status != 0, scene)
+    }
+    #expect(rows.count == list.count && run.sumOfTotals == list.count && run.totals["urls"] == list.count, scene)
+    for (outcome, rows) in Dictionary(grouping: rows, by: \.outcome) { #expect(run.totals[outcome] == rows.count, scene) }
+    let outcomes = Dictionary(grouping: rows, by: \.url)
+    for (number, truth) in truths.enumerated() {
+      let rows = outcomes[urls[number]] ?? []
+      #expect(rows.count == list.count { $0 == number }, scene)
+      let attempts = rows.filter { $0.shared != true }.reduce(0) { $0 + ($1.attempts ?? 0) }
+      // libcurl repeats a request whose kept connection was closed before a response.
+      let isExact = truth != .reset && truth != .flaky
+      #expect(isExact ? requests[number] == attempts : requests[number] >= attempts, "\(scene): \(urls[number]) \(truth)")
+      for row in rows where row.outcome != "cancelled" {
+        #expect(truth == .flaky || (row.outcome != "failed") == truth.isGood, "\(scene): \(row)")
+        if truth == .flaky, row.outcome == "failed", row.shared != true { #expect(row.attempts == retries + 1, "\(scene): \(row)") }
+      }
+    }
+    let isBad = rows.contains { $0.outcome == "failed" }
+    let isCut = rows.contains { $0.outcome == "cancelled" }
+    switch fault {
+    case .signal(SIGINT) where isCut: #expect(status == 130, scene)
+    case .signal(SIGTERM) where isCut: #expect(status == 143, scene)
+    case .signal: #expect([0, 2, 130, 143].contains(status), scene)
+    case .fullDisk: #expect(isCut ? status == 1 : status == (isBad ? 2 : 0), scene)
+    case .none, .clock: #expect(!isCut && status == (isBad ? 2 : 0) || mount != nil && isCut && status == 1, scene)
+    }
+  }
+
+  private func expectStored() async throws {
+    let listed = try await job.expectTrueTotals("--job", "job.yaml")
+    let lost = reported.subtracting(listed.map(\.url))
+    #expect(lost.isEmpty, "seed \(seed)")
+    guard !clockWasWrong, let url = reported.sorted().randomElement(using: &random) else { return }
+    let number = urls.firstIndex(of: url) ?? 0
+    let stored = try await job.prewarm("cache get \(url) --job job.yaml")
+    #expect(stored.output == SampleImages.jpeg(number, padding: truths[number] == .large ? 300_000 : 0), "seed \(seed): \(url)")
+  }
+}
