@@ -79,6 +79,8 @@ let package = Package(
     .target(name: "CJXL", dependencies: ["CLoading"]),
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
+    // libseccomp (Debian: libseccomp-dev), and the system calls of Landlock.
+    .target(name: "CConfinement", linkerSettings: [.linkedLibrary("seccomp")]),
     // gumbo (Debian: libgumbo-dev), with its memory and nesting limited in C.
     .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
