@@ -131,7 +131,7 @@ let package = Package(
       name: "prewarm",
       dependencies: [
         "Jobs", "Reports", "Lists", "ImageManaging", "ImageDownloading", "ImageCoding", "ImageCaching",
-        "Base", "Platform", arguments,
+        "Base", "Platform", "CConfinement", arguments,
       ],
       swiftSettings: strict
     ),

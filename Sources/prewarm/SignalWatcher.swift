@@ -23,7 +23,11 @@ enum SignalWatcher {
   /// signal stops the control. Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file
   /// or a pipe blocks it, and no other thread could wake it. Whatever was committed stays valid. Without its thread all signals
   /// would be ignored, so it throws then.
-  static func setUp(_ display: Display) throws(CommandError) -> (control: RunControl, progress: ProgressPrinter) {
+  ///
+  /// - Parameter isConfined: whether the thread gives up all files: it starts too early to do so with the others.
+  static func setUp(_ display: Display, isConfined: Bool = false) throws(CommandError) -> (
+    control: RunControl, progress: ProgressPrinter
+  ) {
     var set = signalSet()
     pthread_sigmask(SIG_BLOCK, &set, nil)
     OpenFiles.raiseLimit()
@@ -31,6 +35,7 @@ enum SignalWatcher {
     let (control, progress) = (RunControl(), ProgressPrinter(display))
     do {
       _ = try WorkerThread(name: "signals") {
+        if isConfined { Confinement.giveUpFiles() }
         watch {
           control.isRunning
         } onFirst: { signal in

@@ -29,6 +29,8 @@ final class Preload: Sendable {
   static let chosenAddresses = Preload("resolver", of: "CTestResolver")
   /// A record of the command's file operations, for ``RecordedStep``.
   static let recorder = Preload("recorder")
+  /// What code in a broken library could try.
+  static let attacker = Preload("attacker")
   /// A wrong or jumping clock.
   static let clock = Preload("clock")
 }

@@ -21,12 +21,14 @@ package final class PreparedJob {
   ///
   /// - Parameters:
   ///   - isDryRun: a dry run opens no report, and the cache read-only, if there is one.
+  ///   - spoolFolder: the folder for parts of lists if the run changes no cache.
   ///   - isStopped: polled while long files are read; true ends reading early, since the run will not start.
   ///   - onWait: called before a wait, with a sentence on what it is for.
   package init(
     _ job: Job,
     reportOptions: ReportOptions = ReportOptions(),
     isDryRun: Bool = false,
+    spoolFolder: @autoclosure () -> String = temporaryFolder(),
     isStopped: () -> Bool = { false },
     onWait: (String) -> Void = { _ in },
     time: TimeSource = .system
@@ -52,7 +54,7 @@ package final class PreparedJob {
     let now = time.wall()
     lists = try JobLists(
       job,
-      spoolDirectory: writableCache == nil ? temporaryFolder() : job.cache.disk.directory,
+      spoolDirectory: writableCache?.path ?? spoolFolder(),
       makesRequests: job.cache.mode != .only,
       now: now,
       cache: writableCache

@@ -134,7 +134,13 @@ final class InputDescriptor {
   /// Opens the file at that path.
   convenience init(path: String) throws(InputError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw InputError("cannot open it: \(errorSentence())") }
+    guard descriptor >= 0 else {
+      let code = errno
+      // Only the sandbox refuses a file that the user may read: it knows the files that were there at the start.
+      let isReplaced = code == EACCES && access(path, R_OK) == 0
+      let reason = isReplaced ? "it was replaced during the run; run again, or use --no-sandbox" : errorSentence(code)
+      throw InputError("cannot open it: \(reason)")
+    }
     try self.init(descriptor: descriptor, isOwned: true)
   }
 

@@ -55,6 +55,11 @@ package final class ReportFile {
     if let temporaryName { unlink(temporaryName) }
   }
 
+  /// The folder in which committing the report at `path` changes names; nil if it is written directly.
+  package static func namingFolder(_ path: String) -> String? {
+    isSpecialFile(path) ? nil : folder(of: resolvedPath(path))
+  }
+
   /// Removes an older report from a file that grows in place.
   func empty() throws(ReportError) {
     guard growsInPlace, path != "-" else { return }

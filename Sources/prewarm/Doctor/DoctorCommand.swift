@@ -34,6 +34,7 @@ struct DoctorCommand: ParsableCommand {
     findings.add("processors", "\(sysconf(Int32(_SC_NPROCESSORS_ONLN)))")
     findings.add("memory", Machine.memory)
     findings.add("open files", Machine.openFiles)
+    findings.add("sandbox", try Confinement.isOn() ? Confinement.found : "off (PREWARM_SANDBOX)")
     addCodecs(to: &findings)
     findings.add("libcurl", ImageDownloader.libraries)
     findings.add("HTTP/2", ImageDownloader.supportsHTTP2 ? "yes" : "no; libcurl was built without nghttp2")

@@ -36,6 +36,9 @@ struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArgumen
   @OptionGroup(title: "Display")
   var display: DisplayOptions
 
+  @OptionGroup(title: rareOptions, visibility: .hidden)
+  var sandbox: SandboxFlag
+
   /// What the options set; `--set` comes last and wins.
   func overrides() throws -> [JobOverride] { try cache.overrides + requests.overrides() + settings.overrides() }
 
@@ -48,7 +51,9 @@ struct JobsOptions<Cache: CacheOverriding, Scope: SettingScope>: ParsableArgumen
     if dryRun.dryRun, let report = requests.reports.report.first(where: { $0.hasSuffix("=-") }) {
       throw DryRunFlag.conflict(with: "--report \(report)")
     }
-    try JobsRun(display: display.display, text: text, isDryRun: dryRun.dryRun, order: order).run {
+    var run = JobsRun(display: display.display, text: text, confinement: try sandbox.confinement())
+    (run.isDryRun, run.order) = (dryRun.dryRun, order)
+    try run.run {
       try shards.parts(of: try lists.jobs(of: sources, name: name, display: display.display, prepare))
     }
   }
@@ -103,6 +108,8 @@ struct RunCommand: ParsableCommand {
 struct JobsRun {
   let display: Display
   let text: TextOptions
+  /// What the process gives up before the first request; nil: nothing.
+  let confinement: Confinement?
   /// Whether to print what would be fetched instead of fetching it.
   var isDryRun = false
   var order = TextReport.Order.verdictFirst
@@ -119,14 +126,16 @@ struct JobsRun {
     unless isDone: () -> Bool = { false },
     finishing finish: ((PreparedJob, FinishedReport) throws -> ExitStatus)? = nil
   ) throws {
-    let (control, progress) = try SignalWatcher.setUp(display)
+    let (control, progress) = try SignalWatcher.setUp(display, isConfined: confinement != nil)
     let jobs = try load()
     let prepared = try prepare(jobs, control)
+    if isDone() { return }
+    confine(to: prepared)
     let manager = try ImageManager(ImageManager.Configuration())
     defer { manager.blocking.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
-    for job in prepared where !isDone() {
+    for job in prepared {
       if let interruption = control.interruption {
         Note.error("\(job.job.name): not started: interrupted by \(interruption.signalName)")
         worst = max(worst, interruption.exitStatus)
@@ -135,6 +144,21 @@ struct JobsRun {
       worst = max(worst, isDryRun ? try listMisses(job, runner) : try warm(job, runner, progress, finish))
     }
     throw ExitCode(worst.rawValue)
+  }
+
+  /// Gives up all that the jobs don't need. All threads that start later inherit it.
+  private func confine(to prepared: [PreparedJob]) {
+    guard let confinement else { return }
+    var files = JobFiles()
+    for job in prepared { job.addFiles(to: &files) }
+    if let path = display.reportOptions(text).stepSummaryPath, !isDryRun, prepared.contains(where: \.job.reportsToGitHub) {
+      // A rule needs the file, which the end of the run adds to.
+      let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+      if descriptor >= 0 { close(descriptor) }
+      files.written.append(path)
+    }
+    let sentence = confinement.begin(keeping: files)
+    if display.isVerbose, let sentence { Note.plain(sentence) }
   }
 
   /// The jobs with their caches, lists and reports opened.
@@ -153,7 +177,13 @@ struct JobsRun {
         var options = display.reportOptions(text, order)
         options.rowsGrowInPlace = rowsGrowInPlace
         prepared.append(
-          try PreparedJob(job, reportOptions: options, isDryRun: isDryRun, isStopped: { control.signal != nil }) { sentence in
+          try PreparedJob(
+            job,
+            reportOptions: options,
+            isDryRun: isDryRun,
+            spoolFolder: confinement?.spoolFolder ?? temporaryFolder(),
+            isStopped: { control.signal != nil }
+          ) { sentence in
             if !display.isQuiet { Note.plain("\(job.name): \(sentence)") }
           }
         )
@@ -230,4 +260,8 @@ struct JobsRun {
     let list = parts.isEmpty ? "" : ": \(parts.joined(separator: ", "))"
     return "\(report.job.name): \(counted(totals.urls, "URL"))\(list); nothing was fetched"
   }
+}
+
+extension Job {
+  fileprivate var reportsToGitHub: Bool { reports.contains { $0.format == .github } }
 }

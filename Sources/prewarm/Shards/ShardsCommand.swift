@@ -136,6 +136,8 @@ extension ShardsCommand {
         EXAMPLES:
           prewarm shards run plan 3
           prewarm shards run plan auto --exit-with-parent
+
+        Show rare options with 'prewarm shards run --help-hidden'.
         """
     )
 
@@ -160,6 +162,9 @@ extension ShardsCommand {
     @OptionGroup(title: "Display")
     var display: DisplayOptions
 
+    @OptionGroup(title: rareOptions, visibility: .hidden)
+    var sandbox: SandboxFlag
+
     func run() throws {
       let folder = try ShardsCommand.open(plan.plan, .misused)
       let count = folder.plan.shards.count
@@ -172,7 +177,7 @@ extension ShardsCommand {
         if !display.isQuiet { Note.plain("\(folder.plan.job.name): shard \(number.index) of \(count) is done") }
         return
       }
-      let run = JobsRun(display: display, text: text, rowsGrowInPlace: false)
+      let run = JobsRun(display: display, text: text, confinement: try sandbox.confinement(), rowsGrowInPlace: false)
       try run.run(
         {
           let overrides = try cacheDirectory.overrides + settings.overrides()
