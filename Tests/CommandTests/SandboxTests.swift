@@ -102,4 +102,31 @@ import Testing
     #expect(refused.status == 3)
     expectGolden(refused.errorText)
   }
+
+  // MARK: Versions
+
+  @Test func `versions are compared as dpkg does`() {
+    // deb-version(7), and the tests of dpkg.
+    let ordered = [
+      "0~rc1-1", "0-1", "1.0~~-1", "1.0~beta1-1", "1.0-1~deb12u2", "1.0-1", "1.0-1a", "1.0-1+deb12u1", "1.0-1+deb12u4",
+      "1.0-1+deb12u15", "1.0-2", "1.0a-1", "1.0+dfsg-1", "1.0.1-1", "1.2-1", "1.10-1", "1:0.1-1", "2:0.1-1",
+    ]
+    for (index, version) in ordered.enumerated() {
+      for (other, later) in ordered.enumerated() {
+        #expect((DebianVersion(version[...]) < DebianVersion(later[...])) == (index < other), "\(version) \(later)")
+      }
+    }
+  }
+
+  @Test func `doctor warns of packages and releases with a grave hole, but not of unknown ones`() {
+    let known = [
+      "/usr/lib/libwebp.so.7.1.5 (libwebp7 1.2.4-0.2)", "/usr/lib/libcurl.so.4.8.0 (libcurl4 7.88.1-10+deb12u3)",
+      "/usr/lib/libpng16.so.16.39.0 (libpng16-16 1.6.39-2+deb12u4)", "/usr/lib/libwebpdemux.so.2 (libwebpdemux2 1.2.4-0.2)",
+      // Other releases and distributions have their own fixes.
+      "/usr/lib/libheif.so.1.12.0 (libheif1 1.12.0-2+deb11u1)", "/usr/lib/libtiff.so.6 (libtiff6 4.5.0-5ubuntu1)",
+    ]
+    expectGolden(KnownFlaw.warnings(known, releases: [:]).joined(separator: "\n"))
+    let bare = KnownFlaw.warnings(["/opt/lib/libwebp.so.7"], releases: ["libwebp": "1.3.1", "libcurl": "8.4.0"])
+    expectGolden(bare.joined(separator: "\n"))
+  }
 }

@@ -158,3 +158,11 @@ extension VP8StatusCode {
     }
   }
 }
+
+extension ImageCoderRegistry {
+  /// The release of libwebp.
+  package static var webPRelease: String {
+    let version = WebPGetDecoderVersion()
+    return "\(version >> 16).\(version >> 8 & 255).\(version & 255)"
+  }
+}

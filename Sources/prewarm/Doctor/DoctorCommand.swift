@@ -38,7 +38,9 @@ struct DoctorCommand: ParsableCommand {
     addCodecs(to: &findings)
     findings.add("libcurl", ImageDownloader.libraries)
     findings.add("HTTP/2", ImageDownloader.supportsHTTP2 ? "yes" : "no; libcurl was built without nghttp2")
-    findings.add("libraries", options.json ? Machine.libraries : Machine.libraries.filter(Self.isOwn).map(Self.name))
+    let libraries = Machine.libraries
+    findings.add("libraries", options.json ? libraries : libraries.filter(Self.isOwn).map(Self.name))
+    findings.add("warnings", KnownFlaw.warnings(libraries, releases: Self.releases))
     addCache(to: &findings)
     let certificates = SystemCertificates.found
     findings.add("certificates", [certificates.file, certificates.folder].compactMap(\.self))
@@ -50,6 +52,12 @@ struct DoctorCommand: ParsableCommand {
     findings.add("problems", findings.problems)
     try options.json ? printJSON(findings.json) : printData(findings.text)
     if !findings.problems.isEmpty { throw ExitCode(ExitStatus.couldNotFinish.rawValue) }
+  }
+
+  private static var releases: [String: String] {
+    // Such as "libcurl/7.88.1 OpenSSL/3.0.11".
+    let curl = ImageDownloader.libraries.split(separator: " ").first?.split(separator: "/").last
+    return ["libcurl": curl.map(String.init) ?? "", "libwebp": ImageCoderRegistry.webPRelease]
   }
 
   /// Whether prewarm uses the library itself; text omits those that others use.
