@@ -80,7 +80,7 @@ let package = Package(
     // Expat (Debian: libexpat1-dev), with its memory limited in C.
     .target(name: "CExpat", linkerSettings: [.linkedLibrary("expat")]),
     // libseccomp (Debian: libseccomp-dev), and the system calls of Landlock.
-    .target(name: "CConfinement", linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CConfinement", linkerSettings: [.linkedLibrary("seccomp", .when(platforms: [.linux]))]),
     // gumbo (Debian: libgumbo-dev), with its memory and nesting limited in C.
     .target(name: "CGumbo", linkerSettings: [.linkedLibrary("gumbo")]),
 
@@ -91,6 +91,7 @@ let package = Package(
       "ImageCoding",
       [
         "Platform", "Base", "CLoading", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
+        .target(name: "CConfinement", condition: .when(platforms: [.linux])),
         .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
         .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
         .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),
@@ -208,7 +209,7 @@ let package = Package(
         "TestOrigin",
       ]
     ),
-    tests("CommandTests", ["ImageCaching", "Base", "prewarm", "TestOrigin"]),
+    tests("CommandTests", ["ImageCaching", "ImageCoding", "Base", "prewarm", "TestOrigin"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -156,6 +156,7 @@ public final class DecodingBudget: Sendable {
   /// The total in bytes.
   public let bytes: Int
   private let state = WaitableState(State())
+  private let ask: (@Sendable (Int?) -> Void)?
 
   private struct State {
     var taken = 0
@@ -167,7 +168,11 @@ public final class DecodingBudget: Sendable {
   public init(bytes: Int) {
     trap(unless: bytes > 0, "a decoding budget of \(bytes) bytes")
     self.bytes = bytes
+    ask = nil
   }
+
+  /// A budget that another process keeps: `ask` waits for bytes, and releases them when called with nil.
+  init(asking ask: @escaping @Sendable (Int?) -> Void) { (bytes, self.ask) = (.max, ask) }
 
   /// The default budget: a quarter of the machine's memory, at least 256 MiB and at most 1 GiB.
   public static let standard: DecodingBudget = {
@@ -190,7 +195,9 @@ public final class DecodingBudget: Sendable {
       return false
     }
     if isNested { return try body() }
+    ask?(count)
     defer {
+      ask?(nil)
       state.withLock(waking: .all) { state in
         state.taken -= share
         state.threads.remove(thread)

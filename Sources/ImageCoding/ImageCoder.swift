@@ -65,6 +65,22 @@ package protocol LengthStatingCoder: ImageCoder {
 package protocol ProgressiveImageCoder: ImageCoder {
   /// A decoder for a file that is still arriving; nil if there is none for `format`.
   func progressiveDecoder(for format: ImageFormat, limits: DecodingLimits) -> (any ProgressiveDecoder)?
+
+  /// The picture of the beginning of a file; nil if it shows nothing.
+  func picture(ofPart bytes: UnsafeRawBufferPointer, _ format: ImageFormat, limits: DecodingLimits) throws(ImageError)
+    -> DecodedImage?
+}
+
+extension ProgressiveImageCoder {
+  package func picture(
+    ofPart bytes: UnsafeRawBufferPointer,
+    _ format: ImageFormat,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage? {
+    guard let decoder = progressiveDecoder(for: format, limits: limits) else { return nil }
+    try decoder.append(bytes)
+    return try decoder.image()
+  }
 }
 
 /// Decodes a file as its bytes arrive.

@@ -9,15 +9,19 @@ public import Base
 /// Decodes and encodes images with the available coders. A coder added later has precedence over earlier ones.
 public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   private struct Entry {
-    let coder: any ImageCoder
+    var coder: any ImageCoder
+    /// Its type before ``isolated(by:)``.
+    let type: any ImageCoder.Type
     /// The formats for which the coder isn't used any more.
     var removed: Set<ImageFormat> = []
+
+    init(_ coder: any ImageCoder) { (self.coder, type) = (coder, Swift.type(of: coder)) }
   }
 
   private var entries: [Entry]
 
   /// Creates a registry of `coders`, the last of which has precedence.
-  public init(_ coders: [any ImageCoder] = []) { entries = coders.map { Entry(coder: $0) } }
+  public init(_ coders: [any ImageCoder] = []) { entries = coders.map { Entry($0) } }
   /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
@@ -71,6 +75,15 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     (coder(for: format) as? any ProgressiveImageCoder)?.progressiveDecoder(for: format, limits: limits)
   }
 
+  /// The picture of the beginning of a file of that format; nil if it shows nothing, or the format is only decoded whole.
+  package func picture(
+    ofPart bytes: UnsafeRawBufferPointer,
+    _ format: ImageFormat,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage? {
+    try (coder(for: format) as? any ProgressiveImageCoder)?.picture(ofPart: bytes, format, limits: limits)
+  }
+
   /// The last added coder that encodes `format`; nil if there is none.
   public func encoder(for format: ImageFormat) -> (any ImageCoder)? {
     entries.last { $0.coder.canEncode(format) && !$0.removed.contains(format) }?.coder
@@ -79,7 +92,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   /// The types of the coders, in order of registration, each with the formats that were removed.
   public var description: String {
     entries.map { entry in
-      ["\(type(of: entry.coder))"] + entry.removed.map(\.name).sorted()
+      ["\(entry.type)"] + entry.removed.map(\.name).sorted()
     }.map { $0.joined(separator: "-") }.joined(separator: " ")
   }
 
@@ -91,7 +104,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
   }
 
   /// Adds a coder, which has precedence over all others.
-  public mutating func add(_ coder: some ImageCoder) { entries.append(Entry(coder: coder)) }
+  public mutating func add(_ coder: some ImageCoder) { entries.append(Entry(coder)) }
 
   /// Removes the support for a format: no coder decodes or encodes it, until one is added that does.
   public mutating func remove(_ format: ImageFormat) {
@@ -224,3 +237,30 @@ extension PixelBuffer {
   /// Whether all pixels are fully opaque.
   var isOpaque: Bool { bytes.withUnsafeBytes { $0.isOpaque } }
 }
+
+#if os(Linux)
+extension ImageCoderRegistry {
+  /// The same coders, of which the standard ones leave decoding to `workers`, except partial images of arriving files.
+  ///
+  /// Headers are read in this process, and SVGs are parsed here; the workers decode the images in them.
+  public func isolated(by workers: DecodingWorkers) -> ImageCoderRegistry {
+    let images = Self.standard.withPixels(by: workers)
+    var registry = withPixels(by: workers)
+    for index in registry.entries.indices where registry.entries[index].coder is SVGCoder {
+      registry.entries[index].coder = SVGCoder(images: images)
+    }
+    return registry
+  }
+
+  private func withPixels(by workers: DecodingWorkers) -> ImageCoderRegistry {
+    let standard = Set(Self.standard.entries.map { ObjectIdentifier($0.type) })
+    var registry = self
+    for (index, entry) in entries.enumerated() where entry.coder.decodesPixels && standard.contains(ObjectIdentifier(entry.type))
+    {
+      guard let format = ImageFormat.allCases.first(where: { entry.coder.canDecode($0) }) else { continue }
+      registry.entries[index].coder = IsolatedCoder(base: entry.coder, format: format, workers: workers)
+    }
+    return registry
+  }
+}
+#endif

@@ -3,7 +3,7 @@ public import Base
 /// The properties of an image that its first bytes state.
 public struct ImageHeader: Sendable, Hashable {
   /// The colour model of the samples, as stated in the file.
-  package enum ColorSpace: Sendable, Hashable {
+  package enum ColorSpace: Int, Sendable {
     case gray, rgb, indexed, ycbcr, cmyk, ycck
   }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import ImageCaching
+import ImageCoding
 import ImageManaging
 import Base
 import Reports
@@ -49,6 +50,7 @@ extension GroupCommand {
 
   /// Runs a subcommand and exits with a documented status.
   static func main() {
+    if CommandLine.arguments.dropFirst() == [DecodingTemplate.argument] { DecodingTemplate.run() }
     if CommandLine.arguments.contains("--exit-with-parent") { ParentWatch.start() }
     // Writing to a closed pipe is an error, not the end of the process.
     signal(SIGPIPE, SIG_IGN)

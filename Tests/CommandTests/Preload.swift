@@ -33,6 +33,8 @@ final class Preload: Sendable {
   static let attacker = Preload("attacker")
   /// A wrong or jumping clock.
   static let clock = Preload("clock")
+  /// A libjpeg that does what an image tells it to.
+  static let decoder = Preload("decoder")
 }
 
 extension JobFolder {

@@ -3,6 +3,8 @@
 
 // What a process gives up for good, by Landlock and seccomp (man 7 landlock, man 2 seccomp).
 
+#include "CWorker.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 

@@ -14,7 +14,12 @@ package import Base
 /// ``DecodingLimits/maximumBytes`` do. A document may have 10,000,000 elements and attributes, nested up to 1,000 deep, and 500
 /// entities. SVGZ may expand 200-fold beyond its first MiB.
 package struct SVGCoder: ImageCoder {
-  package init() {}
+  /// The coders of embedded images; nil: ``ImageCoderRegistry/standard``, which this one is part of.
+  private let images: ImageCoderRegistry?
+
+  package init() { images = nil }
+
+  init(images: ImageCoderRegistry) { self.images = images }
 
   package func canDecode(_ format: ImageFormat) -> Bool { format == .svg }
 
@@ -44,7 +49,7 @@ package struct SVGCoder: ImageCoder {
   package func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
     let deadline = DecodingDeadline(limits)
     var document = try SVGDocument(bytes, isComplete: true, until: .endWithFindings, limits: limits)
-    try document.proveImages(limits: limits, deadline: deadline)
+    try document.proveImages(by: images ?? .standard, limits: limits, deadline: deadline)
     return ImageProof(header: document.header, warnings: document.findings.sentences)
   }
 }
@@ -89,7 +94,12 @@ struct SVGDocument {
   private static let maximumDepth = 3
 
   /// Adds the embedded images that can't be decoded to the findings, and those in embedded SVGs.
-  mutating func proveImages(limits: DecodingLimits, deadline: DecodingDeadline, depth: Int = 1) throws(ImageError) {
+  mutating func proveImages(
+    by coders: ImageCoderRegistry,
+    limits: DecodingLimits,
+    deadline: DecodingDeadline,
+    depth: Int = 1
+  ) throws(ImageError) {
     for image in findings.images {
       try deadline.check()
       var limits = limits
@@ -97,14 +107,16 @@ struct SVGDocument {
       do throws(ImageError) {
         try image.bytes.withRawBytes { bytes throws(ImageError) in
           guard let format = ImageFormat(prefix: bytes) else { throw ImageError(.notAnImage, "it is of no known image format") }
-          guard let coder = ImageCoderRegistry.standard.coder(for: format) else {
+          guard let coder = coders.coder(for: format) else {
             throw ImageError(.unavailable, "no coder decodes \(format.name) images")
           }
           if coder.decodesPixels {
             _ = try coder.proveDecodable(bytes, limits: limits)
           } else {
             var document = try SVGDocument(bytes, isComplete: true, until: .endWithFindings, limits: limits)
-            if depth < Self.maximumDepth { try document.proveImages(limits: limits, deadline: deadline, depth: depth + 1) }
+            if depth < Self.maximumDepth {
+              try document.proveImages(by: coders, limits: limits, deadline: deadline, depth: depth + 1)
+            }
             for sentence in document.findings.sentences { findings.add("in the embedded SVG on line \(image.line), \(sentence)") }
           }
         }

@@ -63,6 +63,11 @@ extension Job {
     ImageIdentity.transformed(identity, by: transformOptions)
   }
 
+  /// Whether it decodes images: fully, for transforms or for pictures in a report.
+  package var decodesImages: Bool {
+    verificationRules.depth == .full || transform != nil || reports.contains { $0.format == .html }
+  }
+
   /// Collects pictures for the HTML report; nil if the job has none.
   func makeContactSheet(_ configuration: ImageManager.Configuration, openFiles: Int) -> ContactSheet? {
     guard reports.contains(where: { $0.format == .html }) else { return nil }

@@ -66,13 +66,7 @@ struct PictureMaker: Sendable {
     }
     var limits = limits
     limits.maximumPixels = min(limits.maximumPixels, Self.partialPixels)
-    guard let decoder = coders.progressiveDecoder(for: format, limits: limits) else { return (format, nil) }
-    do throws(ImageError) {
-      try decoder.append(bytes)
-      return (format, try decoder.image())
-    } catch {
-      return (format, nil)
-    }
+    return (format, (try? coders.picture(ofPart: bytes, format, limits: limits)) ?? nil)
   }
 
   private struct File {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import ImageCoding
 import ImageDownloading
 import ImageManaging
 import Base
@@ -130,8 +131,10 @@ struct JobsRun {
     let jobs = try load()
     let prepared = try prepare(jobs, control)
     if isDone() { return }
+    // Decoders start as a program, which a confined process can't.
+    let configuration = configuration(of: prepared)
     confine(to: prepared)
-    let manager = try ImageManager(ImageManager.Configuration())
+    let manager = try ImageManager(configuration)
     defer { manager.blocking.shutDown() }
     let runner = JobRunner(manager: manager, version: PrewarmVersion.current, control: control)
     var worst = ExitStatus.withinLimits
@@ -194,6 +197,18 @@ struct JobsRun {
       if display.isVerbose { prepared.last?.notes.forEach { Note.plain("\(job.name): \($0)") } }
     }
     return prepared
+  }
+
+  /// The manager's configuration. If a job decodes images, it starts the process of decoders, which inherits what this process has now.
+  private func configuration(of prepared: [PreparedJob]) -> ImageManager.Configuration {
+    var configuration = ImageManager.Configuration()
+    guard confinement != nil, !isDryRun, prepared.contains(where: { $0.job.decodesImages }) else { return configuration }
+    do throws(ImageError) {
+      configuration.coders = .standard.isolated(by: try DecodingWorkers(command: "/proc/self/exe"))
+    } catch {
+      if display.isVerbose { Note.plain("\(error.message); images are decoded in this process") }
+    }
+    return configuration
   }
 
   private func warm(
