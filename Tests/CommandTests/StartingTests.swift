@@ -9,7 +9,8 @@ import Testing
 
   /// Runs `prewarm`, and returns the file names of the loaded libraries.
   private func librariesLoaded(_ arguments: [String]) async throws -> (libraries: Set<String>, result: Command.Result) {
-    let debugging = ["LD_DEBUG": "files", "LD_DEBUG_OUTPUT": job.folder.file("loaded")]
+    // Processes that decode get no such variables.
+    let debugging = ["LD_DEBUG": "files", "LD_DEBUG_OUTPUT": job.folder.file("loaded"), "PREWARM_SANDBOX": "off"]
     let result = try await job.start(arguments, environment: debugging).wait()
     var libraries: Set<String> = []
     for name in try FileManager.default.contentsOfDirectory(atPath: job.folder.path) where name.hasPrefix("loaded.") {
