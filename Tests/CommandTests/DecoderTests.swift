@@ -123,10 +123,10 @@ import Testing
     #expect(doctored.error(good) == ImageError(.outOfMemory, "cannot start a decoder: its parent process has ended"))
   }
 
-  @Test func `300 images with 100 crashes leave no process and no descriptor`() async throws {
+  @Test func `60 images with 20 crashes leave no process and no descriptor`() async throws {
     let doctored = try Doctored()
     try await withThrowingTaskGroup(of: Bool.self) { group in
-      for number in 0..<300 {
+      for number in 0..<60 {
         group.addTask {
           let bytes = number % 3 == 0 ? Self.image("crash", number: number) : SampleImages.jpeg(number)
           return doctored.error(bytes) == nil
@@ -134,10 +134,10 @@ import Testing
       }
       var good = 0
       for try await isGood in group { good += isGood ? 1 : 0 }
-      #expect(good == 200)
+      #expect(good == 40)
     }
     #expect(ProcessUsage(of: doctored.workers.process)?.descriptors == 3)
     let children = doctored.children
-    #expect((1...64).contains(children.count) && !children.contains { $0.state == "Z" }, "\(children)")
+    #expect(children.count <= 64 && !children.contains { $0.state == "Z" }, "\(children)")
   }
 }
