@@ -160,7 +160,8 @@ private final class SeededWorld {
     switch incident {
     case .clock(let seconds, let jumps):
       clockWasWrong = true
-      let clock = "export PREWARM_CLOCK_OFFSET=\(seconds) LD_PRELOAD=\(Preload.clock.path)\(jumps ? " PREWARM_CLOCK_JUMPS=1" : "")"
+      let clock =
+        "export PREWARM_CLOCK_OFFSET=\(seconds) LD_PRELOAD=\(Preload.clock.path)\(jumps ? " PREWARM_CLOCK_JUMPS=1" : "")"
       command = try job.start(options, after: clock)
     case .fullDisk:
       mount?.fill()
