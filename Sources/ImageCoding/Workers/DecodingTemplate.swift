@@ -2,6 +2,7 @@
 import CConfinement
 import Platform
 import Base
+import Synchronization
 
 /// The process that workers are forked from: it has loaded what decoders need, and never sees an image.
 ///
@@ -47,8 +48,16 @@ private struct DecodingWorker {
   private let socket = DecodingTemplate.socket
   private let budget: DecodingBudget
 
+  /// What an image may use without the program's leave, in bytes: most need less, and to ask for it takes 5 % of the time of an image.
+  private static let freeBytes = 8 << 20
+
   init() {
+    // The end of what wasn't asked for isn't reported either.
+    let hasAsked = Atomic(false)
     budget = DecodingBudget { [socket] bytes in
+      let asks = bytes.map { $0 > Self.freeBytes } ?? hasAsked.load(ordering: .relaxed)
+      guard asks else { return }
+      hasAsked.store(bytes != nil, ordering: .relaxed)
       do throws(WorkerEnd) {
         try WorkerMessage(bytes == nil ? .release : .memory, [bytes ?? 0]).send(to: socket)
         if bytes != nil { _ = try WorkerMessage(from: socket) }
