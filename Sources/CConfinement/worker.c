@@ -207,7 +207,7 @@ void worker_confine(size_t bytes) {
 
 int worker_end(pid_t process) {
   int status;
-  // It is a child that nobody has waited for, so its number isn't another's.
+  // Nobody has waited for this child, so its number can't be another process's.
   kill(process, SIGKILL);
   while (waitpid(process, &status, 0) < 0) {
     if (errno != EINTR) return -1;

@@ -24,7 +24,7 @@ bool worker_send(int socket, const void *bytes, size_t count, int descriptor);
 // the end of the connection or for a longer message, and -1 with errno.
 ssize_t worker_receive(int socket, void *bytes, size_t room, int *descriptor);
 
-// A file in memory that nobody can change: with those bytes; or with zeros, whose size is fixed, if there are none. Returns -1 with errno.
+// A sealed file in memory with those bytes; without bytes, one of that fixed size that can be written. Returns -1 with errno.
 int worker_file(const void *bytes, size_t count);
 
 bool worker_write(int file, const void *bytes, size_t count);
