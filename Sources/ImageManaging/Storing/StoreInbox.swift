@@ -54,6 +54,8 @@ final class StoreInbox: DownloadReceiver {
       case .finished(_, let image):
         held.entries += 1
         held.bytes += image.body.count
+        // From now on, since the store thread may be behind by many bodies.
+        if image.wasStreamed { held.blobs += 1 }
       default: break
       }
     }
@@ -118,8 +120,7 @@ final class BackPressure: Sendable {
     held.entries < limit.entries && held.bytes < limit.bytes && held.blobs < limit.blobs
   }
 
-  /// An eighth of the files that this process may open, at most 1,024. This many may wait for their commit, and as many be in the coding
-  /// threads; sockets and arriving bodies need the others.
+  /// An eighth of the files that this process may open, at most 1,024; sockets and arriving bodies need the others.
   static var blobLimit: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 128 }

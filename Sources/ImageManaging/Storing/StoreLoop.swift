@@ -216,7 +216,8 @@ final class StoreLoop {
   /// `sha256` is that of a body that arrived in parts, if it is needed.
   private func judge(_ number: UInt64, _ response: DownloadResponse, _ body: Judged.Body, sha256: [UInt8]?) {
     let held = body.held(response)
-    inbox.pressure.add(Held(blobs: held.blobs))
+    // The inbox has counted a file for each body that arrived in parts.
+    inbox.pressure.add(Held(blobs: held.blobs - (response.wasStreamed ? 1 : 0)))
     guard let flight = flights.flight(number) else { return release(held) }
     let vary = vary(response, of: flight)
     let processor = BodyProcessor(flight, coders: coders, budget: budget)

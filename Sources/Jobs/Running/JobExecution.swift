@@ -57,7 +57,7 @@ final class JobExecution: PrefetchDelegate {
     jobFile = job.absoluteFile
     var files = OpenFileBudget()
     sheet = onMiss == nil ? job.makeContactSheet(manager.configuration, openFiles: files.limit) : nil
-    files.reserved = sheet?.openFiles ?? 0
+    files.reserved = (sheet?.openFiles ?? 0) + (job.decodesImages ? OpenFileBudget.decoders : 0)
     let startedAt = runner.time.wall()
     start = runner.time.monotonic()
     meter = ProgressMeter(jobName: job.identity.title, start: start)
@@ -386,6 +386,8 @@ struct OpenFileBudget {
   private static let fixed = 40
   /// A socket, a large body being written, and a kept connection or a name being resolved.
   private static let perTransfer = 3
+  /// For each thread that decodes in a process apart: its sockets, the image and the pixels.
+  static let decoders = 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN))
 
   let limit: Int
   /// Descriptors that others keep open while the job runs.

@@ -83,7 +83,8 @@ extension FaultRow {
       for number in 0..<200 { scene.add(.jpeg(number + 10, padding: 280_000), at: "/\(number).jpg") }
       scene.options += ["--concurrency", "4096", "--per-host", "4096"]
     } run: {
-      try await $0.start(after: "ulimit -n 64").wait()
+      // Each processor's decoder needs four.
+      try await $0.start(after: "ulimit -n $((32 + 4 * $(nproc)))").wait()
     }
   }
 
