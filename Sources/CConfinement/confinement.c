@@ -144,6 +144,8 @@ int confinement_limit_calls(bool local_sockets) {
   int code = add_rules(filter, local_sockets);
   if (code == 0) code = seccomp_load(filter);
   seccomp_release(filter);
+  // A core dump would have the secrets of jobs.
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   return -code;
 }
 

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import Glibc
 import TestOrigin
@@ -101,6 +102,67 @@ import Testing
     let refused = try await job.prewarm("run urls.txt", environment: ["PREWARM_SANDBOX": "on"])
     #expect(refused.status == 3)
     expectGolden(refused.errorText)
+  }
+
+  @Test func `no output, report, cache file or core dump of a run has a secret of its job`() async throws {
+    let (secret, key) = ("hunter2", "5ec2e75ec2e75ec2e75ec2e75ec2e75e")
+    let receivers = try Origin(fallback: .status(403, body: Array("not \(secret)".utf8)))
+    origin.set("/own.jpg", .jpeg(1, headers: ["Set-Cookie": "id=\(secret); Path=/"]))
+    origin.set("/away.jpg", .redirect(to: origin.url("/gone.jpg").replacing("http://", with: "http://alice:\(secret)@")))
+    let job = JobFolder(
+      """
+      manifests:
+        - {path: urls.txt}
+        - {path: names.txt, template: "\(origin.url("/signed"))/{url}", sign: {service: thumbor, key-env: KEY}}
+      request: {retries: 0, cookies: true, headers: {X-Token: "${SECRET}"}, auth: {username: alice, password-env: SECRET}}
+      hosts: {"127.0.0.1:\(origin.ports[0])": {headers: {X-Host: \(secret)}}}
+      prefetch: {concurrency: 1}
+      verify: {decode: full}
+      report: [{text: "-"}, {json: report.json}, {jsonl: rows.jsonl}, {html: report.html}, {junit: report.xml}, {markdown: report.md}]
+      notify:
+        - {webhook: {url-env: HOOK, secret-env: SECRET}, when: always}
+        - {slack: {url-env: HOOK}, when: always}
+        - {email: {server: "smtp://127.0.0.1:1", from: a@b.test, to: [c@d.test], username: alice, password-env: SECRET}, when: always}
+      """
+    )
+    let bad = origin.url("/gone.jpg").replacing("http://", with: "http://bob:\(secret)@")
+    job.write(
+      urls: ["/own.jpg", "/away.jpg"].map { origin.url($0) } + [bad, "ftp://bob:\(secret)@h/"] + imageURLs(origin, 2..<5)
+    )
+    job.write(urls: ["a.jpg"], to: "names.txt")
+    let environment = ["SWIFT_BACKTRACE": "enable=no", "SECRET": secret, "KEY": key, "HOOK": receivers.url("/\(secret)")]
+    let words = [
+      secret, key, Data("alice:\(secret)".utf8).base64EncodedString(), Data("bob:\(secret)".utf8).base64EncodedString(),
+    ]
+
+    /// The secrets in the files that runs have written.
+    func found() throws -> [String] {
+      let names = try FileManager.default.subpathsOfDirectory(atPath: job.folder.path)
+      return names.filter { $0 != "job.yaml" && $0 != "urls.txt" }.filter { name in
+        let bytes = Data(readFile(job.folder.file(name)) ?? [])
+        return words.contains { bytes.range(of: Data($0.utf8)) != nil }
+      }
+    }
+    let result = try await job.start(["run", "job.yaml", "--verbose"], environment: environment).wait()
+    #expect(result.status == 2, "\(result.errorText)")
+    #expect(origin.requests.contains { $0.headers["X-Host"] == secret } && receivers.requests.count == 2)
+    #expect(words.allSatisfy { !(result.outputText + result.errorText).contains($0) }, "\(result.outputText)\(result.errorText)")
+    #expect(try found() == [])
+
+    /// Crashes a run, and returns the files with secrets.
+    func crash(_ options: String...) async throws -> [String] {
+      let gate = origin.hold("/held\(options.count).jpg")
+      job.write(urls: [origin.url("/held\(options.count).jpg")])
+      let arguments = ["run", "job.yaml"] + JobFolder.patience + options
+      let command = try job.start(arguments, environment: environment, after: "ulimit -c unlimited")
+      try await gate.waitForWaiting(1)
+      command.send(SIGSEGV)
+      #expect(try await command.wait().ending == .signalled(SIGSEGV))
+      return try found()
+    }
+    #expect(try await crash() == [])
+    let dumps = readText("/proc/sys/kernel/core_pattern")?.hasPrefix("core") == true
+    if dumps { #expect(try await crash("--no-sandbox").contains { $0.hasPrefix("core") }) }
   }
 
   // MARK: Versions
