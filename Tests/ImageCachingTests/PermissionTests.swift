@@ -5,30 +5,6 @@ import Testing
 
 @testable import ImageCaching
 
-/// A file system mounted on a temporary folder, unmounted on deinitialisation.
-final class TemporaryMount {
-  let directory = TemporaryDirectory()
-
-  /// Whether this process may mount: it is root, and not in a container that forbids it.
-  static let isAllowed: Bool = {
-    guard geteuid() == 0 else { return false }
-    return (try? TemporaryMount(byteCount: 1 << 16)) != nil
-  }()
-
-  struct MountError: Error {}
-
-  init(byteCount: Int) throws {
-    let size = "size=\(byteCount)"
-    guard try run("/bin/mount", "-t", "tmpfs", "-o", size, "tmpfs", directory.path) == 0 else { throw MountError() }
-  }
-
-  func makeReadOnly() throws {
-    guard try run("/bin/mount", "-o", "remount,ro", directory.path) == 0 else { throw MountError() }
-  }
-
-  deinit { umount2(directory.path, Int32(MNT_DETACH)) }
-}
-
 @Suite struct PermissionTests {
   @Test(.mounting)
   func `a full disk fails the batch; entries stay readable, and storing resumes once there is room`() throws {
