@@ -80,6 +80,8 @@ private final class SeededWorld {
   private let concurrency, perHost, retries: Int
   private var reported: Set<String> = []
   private let trigger = Trigger()
+  /// Holds responses until as many are under way as the limits allow; nil if they come at once.
+  private let gate: Gate?
   private var clockWasWrong = false
   /// Whether a run was stopped, whose last requests an origin may read later.
   private var wasStopped = false
@@ -102,6 +104,7 @@ private final class SeededWorld {
     let order = ["fifo", "lifo"].randomElement(using: &random)!
     let depth = ["header", "full"].randomElement(using: &random)!
     let threads = Int.random(in: 1...3, using: &random)
+    gate = Bool.random(using: &random) ? Gate() : nil
     job = JobFolder(
       urls: list.map { [urls] in urls[$0] },
       keys: """
@@ -119,9 +122,9 @@ private final class SeededWorld {
     let behaviour = truths[number].behaviour(number, movedTo: "/target/\(number).jpg")
     origin.set(
       "/\(number).jpg",
-      .computed { [trigger] _ in
+      .computed { [trigger, gate] _ in
         trigger.pull()
-        return behaviour
+        return gate.map { .held($0, then: behaviour) } ?? behaviour
       }
     )
     origin.set("/target/\(number).jpg", .jpeg(number))
@@ -166,16 +169,31 @@ private final class SeededWorld {
         "export PREWARM_CLOCK_OFFSET=\(seconds) LD_PRELOAD=\(Preload.clock.path)\(jumps ? " PREWARM_CLOCK_JUMPS=1" : "")"
       command = try job.start(options, after: clock)
     case .fullDisk:
-      mount?.fill()
+      let left = Int.random(in: 0...60_000, using: &random)
+      trigger.set(after: Int.random(in: 0...list.count / 2, using: &random)) { [mount] in mount?.fill(leaving: left) }
       command = try job.start(options)
     default: command = try job.start(options)
     }
-    // A run with fewer requests ends by itself.
+    let responses = Task { [gate] in
+      while let gate, !Task.isCancelled {
+        let waiting = gate.waiting
+        try await Task.sleep(for: .milliseconds(2))
+        if waiting > 0, waiting == gate.waiting { gate.step() }
+      }
+    }
+    // A run with fewer requests or rows ends by itself.
     if case .signal(let signal) = incident {
       wasStopped = true
-      trigger.set(after: Int.random(in: 0...list.count / 2, using: &random)) { [command] in command.send(signal) }
+      let count = Int.random(in: 0...list.count / 2, using: &random)
+      if Bool.random(using: &random) {
+        trigger.set(after: count) { [command] in command.send(signal) }
+      } else {
+        try? await command.waitForOutputLines(count)
+        command.send(signal)
+      }
     }
     let result = try await command.wait()
+    responses.cancel()
     trigger.set(after: .max) {}
     try await origin.waitForOpenConnections(0)
     let text = result.output.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
