@@ -175,7 +175,7 @@ let package = Package(
     // What must hold for any bytes: tests replay fixtures, scripts/fuzz searches with libFuzzer.
     .target(
       name: "Fuzzing",
-      dependencies: ["Base", "ImageCoding", "Lists", "Reports"],
+      dependencies: ["Base", "ImageCoding", "ImageDownloading", "Lists", "Reports", "Jobs"],
       path: "Tests/Fuzzing",
       swiftSettings: strict
     ),

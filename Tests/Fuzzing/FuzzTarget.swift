@@ -1,14 +1,15 @@
 package import ImageCoding
 package import Base
 
-/// The code that is tested with any bytes: a format's coder, the header probe of all formats, the reading of reports, or that of pages,
-/// stylesheets and lists.
+/// The code that is tested with any bytes: a format's coder, the header probe of all formats, or the reading of reports, pages,
+/// stylesheets, lists, responses' heads, jobs, and the messages of decoders.
 package enum FuzzTarget {
   case coder(any ImageCoder, ImageFormat)
-  case header, report, html, css, list
+  case header, report, html, css, list, http, job, worker
 
   /// The targets of scripts/fuzz.
-  package static let names = ImageFormat.allCases.map(\.name) + ["header", "report", "html", "css", "list"]
+  package static let names =
+    ImageFormat.allCases.map(\.name) + ["header", "report", "html", "css", "list", "http", "job", "worker"]
 
   /// The target of that name.
   package init?(_ name: String) {
@@ -18,6 +19,9 @@ package enum FuzzTarget {
     case "html": self = .html
     case "css": self = .css
     case "list": self = .list
+    case "http": self = .http
+    case "job": self = .job
+    case "worker": self = .worker
     default:
       guard let format = ImageFormat(name: name), let coder = ImageCoderRegistry.standard.coder(for: format) else { return nil }
       self = .coder(coder, format)
@@ -32,6 +36,9 @@ package enum FuzzTarget {
     case .html: PageChecks(bytes).runPage()
     case .css: PageChecks(bytes).runStylesheet()
     case .list: ListChecks(bytes).run()
+    case .http: ResponseChecks(bytes).run()
+    case .job: JobChecks.run(bytes)
+    case .worker: WorkerChecks.run(bytes)
     }
   }
 
@@ -41,6 +48,9 @@ package enum FuzzTarget {
     case .html: PageChecks.pageSeeds
     case .css: PageChecks.stylesheetSeeds
     case .list: ListChecks.seeds
+    case .http: ResponseChecks.seeds
+    case .job: JobChecks.seeds
+    case .worker: WorkerChecks.seeds
     case .coder, .header, .report: []
     }
   }
