@@ -1,8 +1,9 @@
-/* Measures the speed of the bare libraries: fetches every URL of a list and stores the bodies, using only libcurl and LMDB.
+/* Measures the speed of the bare libraries: fetches every URL of a list and stores or discards the bodies, using only libcurl and LMDB.
      cc -O2 scripts/bench-limit.c -o bench-limit -lcurl -llmdb -lxxhash -lpthread
-     ./bench-limit LIST TRANSFERS FOLDER [--threads N] [CA-FILE | insecure]
+     ./bench-limit LIST TRANSFERS FOLDER|head|get|probe [--threads N] [CA-FILE | insecure]
    Each of N threads (1 by default) drives libcurl's multi interface over epoll with its share of the transfers. Another one writes the
-   bodies that arrived meanwhile to LMDB, in one synced transaction. Headers are ignored, and nothing is retried, reported or evicted.
+   bodies that arrived meanwhile to LMDB, in one synced transaction; with a method instead of a folder bodies are discarded. A probe
+   requests the first 64 KiB. Headers are ignored, and nothing is retried, reported or evicted.
    With a CA file it uses HTTP/2; with `insecure` it uses HTTP/1.1 and doesn't verify certificates. */
 #include <curl/curl.h>
 #include <lmdb.h>
@@ -90,6 +91,8 @@ static void *write_all(void *folder) {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *list;
 static const char *authorities;
+/* How URLs are only checked; NULL if bodies are stored. */
+static const char *method;
 
 /* A thread that makes transfers. */
 typedef struct {
@@ -122,6 +125,7 @@ static int note_timeout(CURLM *multi, long milliseconds, void *context) {
 static size_t receive(char *bytes, size_t one, size_t count, void *context) {
   Body *body = *(Body **)context;
   size_t size = one * count;
+  if (method) return size;
   if (body->size + size > body->room) {
     body->room = (body->size + size) * 2;
     body->bytes = realloc(body->bytes, body->room);
@@ -140,9 +144,11 @@ static bool start(CURLM *multi, CURL *easy, Body **slot) {
   pthread_mutex_unlock(&list_lock);
   if (!has_next) return false;
   url[strcspn(url, "\n")] = 0;
-  *slot = calloc(1, sizeof **slot);
-  require(*slot, "calloc");
-  (*slot)->key = XXH3_128bits(url, strlen(url));
+  if (!method) {
+    *slot = calloc(1, sizeof **slot);
+    require(*slot, "calloc");
+    (*slot)->key = XXH3_128bits(url, strlen(url));
+  }
   curl_easy_setopt(easy, CURLOPT_URL, url);
   return curl_multi_add_handle(multi, easy) == CURLM_OK;
 }
@@ -154,6 +160,8 @@ static CURL *make_transfer(Body **slot) {
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
   curl_easy_setopt(easy, CURLOPT_PRIVATE, slot);
+  if (method && !strcmp(method, "head")) curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+  if (method && !strcmp(method, "probe")) curl_easy_setopt(easy, CURLOPT_RANGE, "0-65535");
   if (authorities && !strcmp(authorities, "insecure")) {
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -189,7 +197,10 @@ static void *fetch_all(void *context) {
       int ready = (what & EPOLLOUT ? CURL_CSELECT_OUT : 0) | (what & (EPOLLIN | EPOLLHUP | EPOLLERR) ? CURL_CSELECT_IN : 0);
       curl_multi_socket_action(multi, events[i].data.fd, ready, &running);
     }
-    if (count == 0 || engine->timeout_ms == 0) curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (count == 0 || engine->timeout_ms == 0) {
+      if (!engine->timeout_ms) engine->timeout_ms = 1; /* spares a busy loop until libcurl says more */
+      curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
     for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
       CURL *easy = message->easy_handle;
       CURLcode result = message->data.result;
@@ -198,8 +209,8 @@ static void *fetch_all(void *context) {
       curl_easy_getinfo(easy, CURLINFO_PRIVATE, &slot);
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       curl_multi_remove_handle(multi, easy);
-      if (result || status != 200) engine->failed++;
-      else hand_over(*slot);
+      if (result || status / 100 != 2) engine->failed++;
+      else if (!method) hand_over(*slot);
       if (!start(multi, easy, slot)) active--;
     }
   }
@@ -215,10 +226,11 @@ int main(int argc, char **argv) {
     rest += 2;
   }
   authorities = *rest;
+  if (!strcmp(argv[3], "head") || !strcmp(argv[3], "get") || !strcmp(argv[3], "probe")) method = argv[3];
   require(threads > 0 && threads <= transfers, "reading the number of threads");
   curl_global_init(CURL_GLOBAL_ALL);
   pthread_t writer;
-  require(!pthread_create(&writer, NULL, write_all, argv[3]), "pthread_create");
+  require(method || !pthread_create(&writer, NULL, write_all, argv[3]), "pthread_create");
   Engine *engines = calloc(threads, sizeof *engines);
   for (long i = 0; i < threads; i++) {
     engines[i].transfers = transfers / threads + (i < transfers % threads);
@@ -229,7 +241,7 @@ int main(int argc, char **argv) {
     failed += engines[i].failed;
   }
   hand_over(NULL);
-  pthread_join(writer, NULL);
+  if (!method) pthread_join(writer, NULL);
   if (failed) fprintf(stderr, "bench-limit: %ld transfers failed\n", failed);
   return failed != 0;
 }

@@ -8,10 +8,14 @@
 #   level MB                                      allocates and frees that much memory in one piece, for a fair start: memory that other
 #                                                 programs left fragmented, or long unused in a virtual machine, is slower
 #   timed NAME PAIR COMMAND…                      runs it, and notes a row; its output is in $work/said
-#   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    times prewarm; exactly COUNT URLs must have that outcome
-#   note NAME PAIR FIGURE…                        notes a row. Columns of timed and warm: 3 wall seconds, 4 peak resident KB,
-#                                                 5 user, 6 system, 7 CPU seconds; of warm also, from prewarm's report, 8 seconds, 9 KB
+#   tree NAME PAIR COMMAND…                       as timed; column 4 of NAME-tree is the sampled peak of all its processes together
+#   counted NAME PAIR OUTCOME COUNT ARGUMENT…     times prewarm with these arguments; exactly COUNT URLs must have that outcome
+#   warm NAME PAIR JOB OUTCOME COUNT [OPTION…]    the same for `prewarm run` with that job
+#   note NAME PAIR FIGURE…                        notes a row. Columns of timed, counted and warm: 3 wall seconds, 4 peak resident KB,
+#                                                 5 user, 6 system, 7 CPU seconds; of prewarm also, from its report, 8 seconds, 9 KB
 #   figure NAME                                   the first figure of that name in prewarm's last report
+# Programs of PyPI:
+#   peer PROGRAM PACKAGE                          prints its path, and installs the package unless it is there; fails without network
 # An origin for runs of many URLs:
 #   small_image                                   writes $work/img/small.jpg
 #   small_origin, small_urls FIRST END            one image of 1.5 KB, and its URLs: numbers FIRST to below END as queries, which it ignores
@@ -111,15 +115,41 @@ timed() {
 
 figure() { grep -oE "\"$1\": *[0-9.]+" "$work/report.json" | head -1 | grep -oE '[0-9.]+$'; }
 
-warm() {
-  local name=$1 pair=$2 job=$3 outcome=$4 count=$5 measured
-  shift 5
-  if ! measure "$prewarm" run "$work/$job.yaml" --quiet --progress none "$@" || [[ $(figure "$outcome") != "$count" ]]; then
+tree() {
+  local process most=0 now
+  timed "$@" &
+  process=$!
+  while kill -0 "$process" 2>/dev/null; do
+    now=$(ps -eo pid=,ppid=,rss= | awk -v root="$process" '{parent[$1] = $2; kb[$1] = $3} END {
+      for (id in kb) for (above = parent[id]; above in parent; above = parent[above]) if (above == root) sum += kb[id]
+      print sum + 0
+    }')
+    ((now <= most)) || most=$now
+    sleep 0.3
+  done
+  wait "$process" && note "$1-tree" "$2" - "$most"
+}
+
+counted() {
+  local name=$1 pair=$2 outcome=$3 count=$4 measured
+  shift 4
+  if ! measure "$prewarm" "$@" --quiet --progress none || [[ $(figure "$outcome") != "$count" ]]; then
     echo "bench-$part: expected $count '$outcome' from prewarm:" >&2
     cat "$work/said" >&2
     exit 1
   fi
   note "$name" "$pair" "$measured" "$(figure duration_seconds)" "$(($(figure peak_memory_bytes) / 1024))"
+}
+
+warm() { counted "$1" "$2" "$4" "$5" run "$work/$3.yaml" "${@:6}"; }
+
+peer() {
+  local bin=$PWD/.build/peers/bin
+  if [[ ! -x $bin/$1 ]] && ! { python3 -m venv "${bin%/*}" && "$bin/pip" install -q --retries 0 --timeout 20 "$2"; } >"$work/said" 2>&1
+  then
+    echo "Without $1: $(tail -n 1 "$work/said")" >&2 && return 1
+  fi
+  echo "$bin/$1"
 }
 
 value() { awk -v name="$1" -v pair="$2" -v column="$3" '$1 == name && $2 == pair {print $column}' "$results"; }

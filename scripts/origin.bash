@@ -23,7 +23,7 @@ start_origin() {
   ((EUID != 0)) || user="user root root;"
   if [[ $tls ]]; then
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1 \
-      -addext subjectAltName=IP:127.0.0.1 -keyout "$work/key.pem" -out "$work/certificate.pem" 2>/dev/null
+      -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=CA:FALSE -keyout "$work/key.pem" -out "$work/certificate.pem" 2>/dev/null
     tls="ssl_certificate '$work/certificate.pem'; ssl_certificate_key '$work/key.pem';"
   fi
   if [[ ${6:-} == hosts ]]; then
