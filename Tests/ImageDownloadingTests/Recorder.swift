@@ -102,7 +102,7 @@ struct Fetcher {
   ) throws {
     downloader = try ImageDownloader(
       ImageDownloader.Configuration(
-        limits: DownloadLimits(concurrency: concurrency, perHost: perHost, isAdaptive: false, threads: threads),
+        limits: DownloadLimits(concurrency: concurrency, perHost: perHost, threads: threads),
         order: order,
         time: time,
         jitter: { $0 },

@@ -42,7 +42,7 @@ final class Album: Sendable {
       cache: cache,
       memory: memory,
       // With the same clock a response takes no time, which would count as its age.
-      downloader: .init(limits: .init(concurrency: concurrency, perHost: concurrency, isAdaptive: false), time: clock.source),
+      downloader: .init(limits: .init(concurrency: concurrency, perHost: concurrency), time: clock.source),
       options: options,
       transformer: transformer,
       hooks: hooks

@@ -78,7 +78,7 @@ struct HostPolicy {
   }
 
   /// Whether it gets fewer transfers than allowed.
-  func isLowered(_ rules: HostRules) -> Bool { rules.isAdaptive && adaptive.isLowered(from: perHost(rules)) }
+  func isLowered(_ rules: HostRules) -> Bool { rules.isAdaptive && adaptive.found < perHost(rules) }
 
   private func perHost(_ rules: HostRules) -> Int { own.perHost ?? rules.perHost }
 

@@ -58,7 +58,7 @@ private struct SimulatedOrigin {
     var outcome = Outcome()
     while done < count {
       if let limit {
-        while started < count, running < (learns ? limit.transfers(upTo: maximum) : maximum) {
+        while started < count, running < limit.transfers(upTo: maximum) {
           (started, running) = (started + 1, running + 1)
           queue.append(Request(sent: now, isOurs: true))
         }
@@ -113,32 +113,32 @@ struct AdaptiveLimitTests {
 
   @Test(
     arguments: [
-      ("4 at once, 20 ms", SimulatedOrigin(capacity: 4, service: .even(20), others: 0.1), 8, 1.7),
-      ("4 at once, 20 ms, random", SimulatedOrigin(capacity: 4, service: .random(20), others: 0.1), 8, 1.3),
-      ("6 at once, 30 ms", SimulatedOrigin(capacity: 6, service: .even(30), others: 0.15), 8, 2),
-      ("8 at once of 32, 40 ms", SimulatedOrigin(capacity: 8, service: .even(40), others: 0.2), 32, 1.8),
-      ("16 at once of 64, 30 ms, random", SimulatedOrigin(capacity: 16, service: .random(30), others: 0.2), 64, 1.3),
-      ("4 at once of 64, 20 ms", SimulatedOrigin(capacity: 4, service: .even(20), others: 0.1), 64, 2),
-      ("1 of 10 ms", SimulatedOrigin(capacity: 1, service: .even(10), others: 0.1), 8, 2.2),
+      ("4 at once, 20 ms", SimulatedOrigin(capacity: 4, service: .even(20), others: 0.1), 8),
+      ("4 at once, 20 ms, random", SimulatedOrigin(capacity: 4, service: .random(20), others: 0.1), 8),
+      ("6 at once, 30 ms", SimulatedOrigin(capacity: 6, service: .even(30), others: 0.15), 8),
+      ("8 at once of 32, 40 ms", SimulatedOrigin(capacity: 8, service: .even(40), others: 0.2), 32),
+      ("16 at once of 64, 30 ms, random", SimulatedOrigin(capacity: 16, service: .random(30), others: 0.2), 64),
+      ("1 of 10 ms", SimulatedOrigin(capacity: 1, service: .even(10), others: 0.1), 8),
     ]
   )
   private func `an origin at its capacity keeps its users nearly as fast, and the warm-up takes little longer`(
     name: String,
     origin: SimulatedOrigin,
-    maximum: Int,
-    longestWait: Double
+    maximum: Int
   ) {
-    var (times, waits): ([Double], [Double]) = ([], [])
-    for seed in UInt64(1)...5 {
+    var (times, waits, unlimitedWaits): ([Double], [Double], [Double]) = ([], [], [])
+    for seed in UInt64(1)...3 {
       var (idle, full): (AdaptiveLimit?, AdaptiveLimit?) = (nil, AdaptiveLimit())
+      let unlimited = origin.unlimited(count: 4000, maximum, seed)
       let alone = origin.run(&idle, count: 4000, upTo: maximum, seed: seed)
       let limited = origin.run(&full, count: 4000, upTo: maximum, seed: seed)
-      times.append(limited.time / origin.unlimited(count: 4000, maximum, seed).time)
+      times.append(limited.time / unlimited.time)
       waits.append(limited.p99 / alone.p99)
+      unlimitedWaits.append(unlimited.p99 / alone.p99)
     }
     // Four fifths of the capacity take 1.25 times as long.
     #expect(median(times) <= 1.3, "\(name): \(times)")
-    #expect(median(waits) <= longestWait, "\(name): \(waits)")
+    #expect(median(waits) - 1 <= 0.7 * (median(unlimitedWaits) - 1), "\(name): \(waits), \(unlimitedWaits)")
   }
 
   @Test(
@@ -161,13 +161,6 @@ struct AdaptiveLimitTests {
     #expect(times.max()! <= 1.06, "\(name): \(times)")
   }
 
-  @Test func `a fast origin gets a high maximum after two latencies`() {
-    let origin = SimulatedOrigin(capacity: 1000, service: .even(200))
-    var limit = AdaptiveLimit() as AdaptiveLimit?
-    let time = origin.run(&limit, count: 400, upTo: 64, seed: 1).time
-    #expect(time <= origin.unlimited(count: 400, 64, 1).time + 400)
-  }
-
   @Test func `an unused number is never lowered`() {
     var limit = AdaptiveLimit()
     for turn in UInt64(0)..<3000 {
@@ -185,7 +178,7 @@ struct AdaptiveLimitTests {
     var limit = AdaptiveLimit() as AdaptiveLimit?
     let time = { MonotonicInstant(nanoseconds: $0) }
     for _ in 0..<16 { limit?.fail(begun: time(5), upTo: 16, now: time(10)) }
-    #expect(limit?.transfers(upTo: 16) == 4)
+    #expect(limit?.transfers(upTo: 16) == 8)
     for turn in UInt64(1)...3 { limit?.fail(begun: time(10 * turn), upTo: 16, now: time(10 * turn + 10)) }
     #expect(limit?.transfers(upTo: 16) == 1)
     let origin = SimulatedOrigin(capacity: 100, service: .even(20))
