@@ -176,6 +176,7 @@ private final class SeededWorld {
     }
     let responses = Task { [gate] in
       while let gate, !Task.isCancelled {
+        // No event tells that the limits are full: nothing else arrives for a while.
         let waiting = gate.waiting
         try await Task.sleep(for: .milliseconds(2))
         if waiting > 0, waiting == gate.waiting { gate.step() }

@@ -54,7 +54,7 @@ final class StoreInbox: DownloadReceiver {
       case .finished(_, let image):
         held.entries += 1
         held.bytes += image.body.count
-        // From now on, since the store thread may be behind by many bodies.
+        // Counted here, since the store thread may be many bodies behind.
         if image.wasStreamed { held.blobs += 1 }
       default: break
       }
