@@ -42,6 +42,17 @@ struct JobFolder {
     folder.write(urls.map { "\($0)\n" }.joined(), to: name)
   }
 
+  /// Where one of these texts is: in an output of a run, or in a file besides the job and its lists.
+  func places(of texts: [String], _ result: Command.Result) -> [String] {
+    let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
+    let files = names.filter { $0.contains("/") || !$0.hasPrefix("urls.") && $0 != "job.yaml" }.map {
+      ($0, readFile(folder.file($0)) ?? [])
+    }
+    return ([("standard output", result.output), ("standard error", result.error)] + files).filter { _, bytes in
+      texts.contains { Data(bytes).range(of: Data($0.utf8)) != nil }
+    }.map { $0.0 }
+  }
+
   /// Starts `prewarm`, or another executable, with these arguments in the folder.
   ///
   /// - Parameters:
