@@ -3,7 +3,7 @@
      ./bench-limit LIST TRANSFERS FOLDER|head|get|probe [--threads N] [CA-FILE | insecure]
    Each of N threads (1 by default) drives libcurl's multi interface over epoll with its share of the transfers. Another one writes the
    bodies that arrived meanwhile to LMDB, in one synced transaction; with a method instead of a folder bodies are discarded. A probe
-   requests the first 64 KiB. Headers are ignored, and nothing is retried, reported or evicted.
+   requests the first 64 KiB. The headers that prewarm sends are sent, those of responses are ignored, and nothing is retried, reported or evicted.
    With a CA file it uses HTTP/2; with `insecure` it uses HTTP/1.1 and doesn't verify certificates. */
 #include <curl/curl.h>
 #include <lmdb.h>
@@ -93,6 +93,7 @@ static FILE *list;
 static const char *authorities;
 /* How URLs are only checked; NULL if bodies are stored. */
 static const char *method;
+static struct curl_slist *headers;
 
 /* A thread that makes transfers. */
 typedef struct {
@@ -160,6 +161,8 @@ static CURL *make_transfer(Body **slot) {
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, receive);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
   curl_easy_setopt(easy, CURLOPT_PRIVATE, slot);
+  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
   if (method && !strcmp(method, "head")) curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
   if (method && !strcmp(method, "probe")) curl_easy_setopt(easy, CURLOPT_RANGE, "0-65535");
   if (authorities && !strcmp(authorities, "insecure")) {
@@ -229,6 +232,8 @@ int main(int argc, char **argv) {
   if (!strcmp(argv[3], "head") || !strcmp(argv[3], "get") || !strcmp(argv[3], "probe")) method = argv[3];
   require(threads > 0 && threads <= transfers, "reading the number of threads");
   curl_global_init(CURL_GLOBAL_ALL);
+  headers = curl_slist_append(NULL, "Accept: image/avif,image/webp,image/jxl,image/heic,image/svg+xml,image/*;q=0.8");
+  headers = curl_slist_append(headers, "User-Agent: prewarm/0.1.0");
   pthread_t writer;
   require(method || !pthread_create(&writer, NULL, write_all, argv[3]), "pthread_create");
   Engine *engines = calloc(threads, sizeof *engines);
