@@ -22,6 +22,9 @@ struct TIFFFile {
   /// Those of reading a header: of any size and number of pages.
   static let headerLimits = DecodingLimits(maximumPixels: .max, maximumFrames: .max, maximumBytes: DecodingLimits().allowedBytes)
 
+  /// libtiff estimates lengths of strips that are missing or 0 by the length of the file, which isn't known: 1 TiB.
+  private static let longestKnown = 8 << 30
+
   /// Reads the first directory, which must be available, and finds the others. Of a complete file, all pages or the first one must be
   /// within limits, and their strips or tiles inside the file.
   init(
@@ -62,7 +65,7 @@ struct TIFFFile {
         try limits.check(bytes: reader.memory)
       }
       let end = try reader.end()
-      if !isComplete { knownEnd = end }
+      if !isComplete, end <= Self.longestKnown, file.hasLengths { knownEnd = end }
       memory = max(memory, reader.memory)
     }
   }
@@ -131,6 +134,9 @@ struct TIFFFile {
 }
 
 extension TIFFBytes {
+  /// Whether the first directory has StripByteCounts or TileByteCounts.
+  fileprivate var hasLengths: Bool { [279, 325].contains { has($0, inDirectoryAt: firstDirectory ?? 0) } }
+
   fileprivate func has(_ tag: Int, inDirectoryAt offset: Int) -> Bool {
     var isFound = false
     forEachField(ofDirectoryAt: offset) { if $0.tag == tag { isFound = true } }

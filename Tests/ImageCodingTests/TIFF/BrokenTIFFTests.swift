@@ -44,6 +44,15 @@ import Testing
     }
   }
 
+  @Test(arguments: [279, 65_000]) func `without lengths of compressed strips, a file states no length`(tag: Int) throws {
+    var page = Self.page
+    (page.fields[259], page.fields[279]) = ([8], [0])
+    var file = TIFFFile(page).bytes
+    let lengths = try #require((8..<file.count).first { file[$0..<$0 + 4] == [23, 1, 4, 0] })
+    withUnsafeBytes(of: UInt16(tag).littleEndian) { file.replaceSubrange(lengths..<lengths + 2, with: $0) }
+    #expect(file.withUnsafeBytes { TIFFCoder().statedBytes($0) } == nil)
+  }
+
   @Test(arguments: [256, 257, 278])
   func `later pages without a width or height are errors or ignored, but never a crash`(tag: Int) {
     for isTiled in [false, true] {
