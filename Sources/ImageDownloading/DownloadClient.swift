@@ -87,7 +87,7 @@ package enum DownloadEvent: Sendable {
   /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
   /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
-  case finished(id: UInt64, DownloadResponse)
+  indirect case finished(id: UInt64, DownloadResponse)
   /// The server responded with 304: the image that the validators name is still current; see ``DownloadResponse/isNotModified``.
   case notModified(id: UInt64, DownloadResponse)
   /// Failed after all retries; its chunks are void.

@@ -1,42 +1,44 @@
 /// Bounds-checked reads from a file's bytes: a read beyond the end returns nil.
 ///
-/// `UnsafeRawBufferPointer` checks bounds in debug builds only, and these bytes come from the network.
+/// `UnsafeRawBufferPointer` checks bounds in debug builds only, and these bytes come from the network. Inlinable, since checks
+/// of a response's head take dozens of these calls.
+@usableFromInline
 package struct ByteView {
-  private let bytes: UnsafeRawBufferPointer
+  @usableFromInline let bytes: UnsafeRawBufferPointer
 
   /// Creates a view of `bytes`, which must outlive it.
-  package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  @inlinable package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  package var count: Int { bytes.count }
+  @inlinable package var count: Int { bytes.count }
 
-  package func byte(at offset: Int) -> UInt8? {
+  @inlinable package func byte(at offset: Int) -> UInt8? {
     offset >= 0 && offset < bytes.count ? bytes[offset] : nil
   }
 
-  private func number<Number: FixedWidthInteger>(at offset: Int) -> Number? {
+  @inlinable func number<Number: FixedWidthInteger>(at offset: Int) -> Number? {
     has(MemoryLayout<Number>.size, at: offset) ? bytes.loadUnaligned(fromByteOffset: offset, as: Number.self) : nil
   }
 
-  package func bigEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(bigEndian: $0)) } }
-  package func bigEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(bigEndian: $0)) } }
-  package func littleEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(littleEndian: $0)) } }
-  package func littleEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(littleEndian: $0)) } }
+  @inlinable package func bigEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(bigEndian: $0)) } }
+  @inlinable package func bigEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(bigEndian: $0)) } }
+  @inlinable package func littleEndian16(at offset: Int) -> Int? { number(at: offset).map { Int(UInt16(littleEndian: $0)) } }
+  @inlinable package func littleEndian32(at offset: Int) -> Int? { number(at: offset).map { Int(UInt32(littleEndian: $0)) } }
 
   /// Three bytes, least significant first.
-  package func littleEndian24(at offset: Int) -> Int? {
+  @inlinable package func littleEndian24(at offset: Int) -> Int? {
     guard let low = littleEndian16(at: offset), let high = byte(at: offset + 2) else { return nil }
     return low | Int(high) << 16
   }
 
   /// Whether the bytes at `offset` equal `signature`.
-  package func matches(_ signature: StaticString, at offset: Int = 0) -> Bool {
+  @inlinable package func matches(_ signature: StaticString, at offset: Int = 0) -> Bool {
     guard has(signature.utf8CodeUnitCount, at: offset) else { return false }
     for index in 0..<signature.utf8CodeUnitCount where signature.utf8Start[index] != bytes[offset + index] { return false }
     return true
   }
 
   /// Whether the bytes at `offset` equal `lowercased`, ignoring ASCII case; `lowercased` is ASCII in lower case.
-  package func matchesIgnoringCase(_ lowercased: StaticString, at offset: Int = 0) -> Bool {
+  @inlinable package func matchesIgnoringCase(_ lowercased: StaticString, at offset: Int = 0) -> Bool {
     guard has(lowercased.utf8CodeUnitCount, at: offset) else { return false }
     for index in 0..<lowercased.utf8CodeUnitCount
     where lowercased.utf8Start[index] != bytes[offset + index].asciiLowercased { return false }
@@ -44,7 +46,7 @@ package struct ByteView {
   }
 
   /// The first offset at or after `start` where `signature` occurs.
-  package func firstOffset(of signature: StaticString, from start: Int) -> Int? {
+  @inlinable package func firstOffset(of signature: StaticString, from start: Int) -> Int? {
     var offset = start
     while has(signature.utf8CodeUnitCount, at: offset) {
       if matches(signature, at: offset) { return offset }
@@ -54,20 +56,20 @@ package struct ByteView {
   }
 
   /// Calls `body` with the bytes of a range, limited to the available ones.
-  package func bytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+  @inlinable package func bytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     body(UnsafeRawBufferPointer(rebasing: bytes[range.clamped(to: 0..<bytes.count)]))
   }
 
-  package func has(_ length: Int, at offset: Int) -> Bool {
+  @inlinable package func has(_ length: Int, at offset: Int) -> Bool {
     offset >= 0 && length <= bytes.count && offset <= bytes.count - length
   }
 }
 
 extension UInt8 {
   /// The byte with an ASCII capital letter converted to lower case.
-  package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
+  @inlinable package var asciiLowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
-  package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
+  @inlinable package var isASCIIWhitespace: Bool { self == 0x20 || (self >= 0x09 && self <= 0x0D) }
 }
 
 extension Array where Element == UInt8 {

@@ -64,8 +64,9 @@ extension Timestamp {
   /// Parses `2026-11-21T09:00:00.000Z` or `2026-11-21T09:00:00Z`, as reports write times; nil for anything else.
   package init?(iso8601 text: UnsafeRawBufferPointer) {
     guard text.count == 20 || text.count == 24 else { return nil }
-    let layout = text.count == 20 ? "0000-00-00T00:00:00Z" : "0000-00-00T00:00:00.000Z"
-    for (byte, expected) in zip(text, layout.utf8) {
+    let layout: StaticString = text.count == 20 ? "0000-00-00T00:00:00Z" : "0000-00-00T00:00:00.000Z"
+    for (index, byte) in text.enumerated() {
+      let expected = layout.utf8Start[index]
       let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
       guard expected == UInt8(ascii: "0") ? isDigit : byte == expected else { return nil }
     }

@@ -2,7 +2,8 @@ import CCurl
 import Base
 
 enum TransferOutcome {
-  case response(DownloadResponse)
+  /// In a box, since it is handed on several times, and a copy retains each part.
+  indirect case response(DownloadResponse)
   /// A redirect with that `Location`.
   case redirect([UInt8], setsCookie: Bool)
   /// HEAD or a probe failed, which a plain GET may not.
@@ -123,9 +124,10 @@ extension Transfer {
     )
     let received = time.wall()
     let duration = time.monotonic().since(request.started)
-    result.freshness = fields.freshness(requested: received.advanced(by: .zero - duration), received: received)
+    let control = fields.cacheControl
+    result.freshness = fields.freshness(control, requested: received.advanced(by: .zero - duration), received: received)
     (result.hasCacheControl, result.hasExpires) = (fields.has(.cacheControl), fields.has(.expires))
-    result.isForAnySender = fields.isForAnySender
+    result.isForAnySender = control.isForAnySender
     result.hasUnknownSender = request.hasUnknownSender
     result.contentType = fields.last(.contentType)
     result.vary = fields.joined(.vary)
