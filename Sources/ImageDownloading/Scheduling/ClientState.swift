@@ -44,7 +44,7 @@ struct QueuePosition: Comparable {
   }
 }
 
-extension Waiters<WaitingDownload> {
+extension [WaitingDownload] {
   /// The position of the one that would start first.
   var best: QueuePosition { lazy.map(\.position).min()! }
 

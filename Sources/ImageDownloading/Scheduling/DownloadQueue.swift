@@ -367,9 +367,8 @@ extension DownloadQueue {
   }
 
   subscript(host: Int) -> HostPolicy {
-    _read {
-      if host < hosts.count { yield hosts[host].policy } else { yield HostPolicy() }
-    }
+    // A call would copy the whole queue.
+    @inline(__always) get { host < hosts.count ? hosts[host].policy : HostPolicy() }
   }
 
   mutating func forgetFailures() {

@@ -38,7 +38,7 @@ extension DownloadScheduler {
   func recordBusy(_ slot: Int, status: Int, asked: Duration?) {
     let host = pending[slot].host
     record(slot, .busy)
-    let backoff = pending[slot].patience.backoff
+    let backoff = pending[slot].patience.options.backoff
     let wait = asked ?? configuration.jitter(backoff.limit(beforeRetry: queue[host].pause.timesAsked - 1))
     // The iteration may have begun before the response came.
     pause(host, until: configuration.time.monotonic().advanced(by: wait), status: status)
@@ -46,12 +46,13 @@ extension DownloadScheduler {
 
   private func record(_ slot: Int, _ response: HostResponse) {
     let job = pending[slot]
+    let patience = job.patience
     let request = HostRequest(
       begun: job.begun,
       isAwaited: job.tryOfAwaited ?? job.isAwaited,
       isTry: job.tryOfAwaited != nil,
-      retries: job.patience.retries,
-      backoff: job.patience.backoff
+      retries: patience.options.retries,
+      backoff: patience.options.backoff
     )
     switch queue.record(response, to: request, from: job.host, now: now) {
     case .none: break
@@ -92,7 +93,7 @@ extension DownloadScheduler {
         if isRefused(slot) { continue }
         addToQueue(slot, notBefore: time)
       }
-      least = min(least, pending[slot].patience.retryAfterMaximum)
+      least = min(least, pending[slot].patience.options.retryAfterMaximum)
     }
   }
 
@@ -116,7 +117,7 @@ extension DownloadScheduler {
       end(slot, failures)
       return true
     }
-    for (waiter, failure) in zip(Array(pending[slot].waiters), failures) {
+    for (waiter, failure) in zip(pending[slot].waiters, failures) {
       guard let failure else { continue }
       _ = pending.leave(slot) { $0.is(waiter.id, of: waiter.client) }
       fail(waiter, failure, pending[slot])

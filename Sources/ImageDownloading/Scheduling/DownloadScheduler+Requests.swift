@@ -53,12 +53,12 @@ extension DownloadScheduler {
 
   /// The kind of the next request: that of the options, except for servers without HEAD or ranges, and decryptors.
   private func kind(of job: QueuedDownload) -> RequestTemplate.Kind {
-    let options = job.download.options
-    var kind = RequestTemplate.Kind(prepared: job.download.prepared, isOwnOrigin: job.isAtOwnOrigin, method: options.method)
-    if options.method == .get { return kind }
+    let prepared = job.download.prepared
+    var kind = RequestTemplate.Kind(prepared: prepared, isOwnOrigin: job.isAtOwnOrigin, method: prepared.options.method)
+    if kind.method == .get { return kind }
     let isRefused = { (method: DownloadOptions.Method) in self.refusals.contains(job.url, method) }
-    if options.method == .head, job.refused == nil, job.continuation == nil, !isRefused(.head) { return kind }
-    kind.method = options.decryptor == nil ? .probe : .get
+    if kind.method == .head, job.refused == nil, job.continuation == nil, !isRefused(.head) { return kind }
+    kind.method = prepared.options.decryptor == nil ? .probe : .get
     kind.isPlain = kind.method == .probe && job.continuation == nil && (job.refused == .probe || isRefused(.probe))
     return kind
   }
@@ -196,7 +196,7 @@ extension DownloadScheduler {
       return job.lastFailure(failure, asked: pause, for: waiter) ?? (waiter.mayRetry && !stops ? nil : failure)
     }
     if isEnded { return }
-    let delay = pause ?? configuration.jitter(job.patience.backoff.limit(beforeRetry: job.tries - 1))
+    let delay = pause ?? configuration.jitter(job.patience.options.backoff.limit(beforeRetry: job.tries - 1))
     if job.hasHandedOver, continuation == nil { notifyRestarted(slot) }
     for watch in job.watches { watch.retry(after: failure, in: delay) }
     if pause != nil { job.excuse(waiting: delay) }

@@ -18,7 +18,7 @@ extension DownloadScheduler {
       let failure = ImageFailure(.invalidURL, message: "the URL isn't a normalised http or https URL")
       return client.notify(.failed(id: download.id, failure, TransferSummary()))
     }
-    let host = retainHost(of: origin, download.options)
+    let host = retainHost(of: origin, download.prepared.options)
     let job = QueuedDownload(download, identity: identity, client: client, host: host, loader: loader)
     let slot = pending.insert(job, isJoinable: current == nil)
     client.add(download.id, slot: slot)
@@ -137,10 +137,11 @@ extension DownloadScheduler {
   func enqueue(_ slot: Int, notBefore time: MonotonicInstant? = nil) {
     if isRefused(slot) { return }
     var time = time
-    if time == nil, !pending[slot].continues, let wait = queue[pending[slot].host].wait(pending[slot].patience, now: now) {
+    if time == nil, !pending[slot].continues, let wait = queue[pending[slot].host].wait(pending[slot].patience.options, now: now)
+    {
       time = now.advanced(by: wait)
     }
-    if pending[slot].download.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
+    if pending[slot].download.prepared.options.respectsRobots, pending[slot].loader == nil, !admitsByRobots(slot) { return }
     addToQueue(slot, notBefore: time)
   }
 
@@ -158,7 +159,7 @@ extension DownloadScheduler {
       notBefore: time,
       continues: pending[slot].continues,
       isAwaited: isAwaited,
-      patience: pending[slot].patience.retryAfterMaximum
+      patience: pending[slot].patience.options.retryAfterMaximum
     )
   }
 }

@@ -19,7 +19,7 @@ final class QueuedDownload: SharedWork {
   /// The first download; those that share its transfer have the same result.
   let download: Download
   let identity: DownloadIdentity
-  var waiters: Waiters<WaitingDownload>
+  var waiters: [WaitingDownload]
   private(set) var activity = Activity.none
   /// Its position in the queue when it was last added.
   var position = QueuePosition(priority: .normal, sequence: 0)
@@ -62,7 +62,7 @@ final class QueuedDownload: SharedWork {
     self.identity = identity
     self.host = host
     self.loader = loader
-    waiters = Waiters(WaitingDownload(download, client: client))
+    waiters = [WaitingDownload(download, client: client)]
     route = Route(url: download.requestURL)
   }
 
@@ -181,7 +181,9 @@ final class QueuedDownload: SharedWork {
   }
 
   /// The options of the download that waits least for its host.
-  var patience: DownloadOptions { (waiters.first { $0.patience.isAwaited } ?? waiters.first)?.patience ?? download.options }
+  var patience: PreparedOptions {
+    (waiters.first { $0.patience.isAwaited } ?? waiters.first)?.prepared ?? download.prepared
+  }
 
   /// Whether someone waits for one of its downloads.
   var isAwaited: Bool { waiters.contains { $0.patience.isAwaited } }

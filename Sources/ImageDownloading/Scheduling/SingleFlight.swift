@@ -1,16 +1,21 @@
 /// Work that is shared by all who wait for it.
+@usableFromInline
 package protocol SharedWork {
   associatedtype Identity: Hashable
   associatedtype Waiter
 
   /// Equal for work with the same result.
   var identity: Identity { get }
-  var waiters: Waiters<Waiter> { get set }
+  /// In the order of their arrival.
+  var waiters: [Waiter] { get set }
 }
 
 /// The work under way. An identity has at most one piece of work that can be joined: later requests wait for its result.
 ///
 /// A cancelled waiter leaves, and the others keep waiting. The caller stops work without waiters; later requests start new.
+///
+/// Without `@usableFromInline`, other modules would neither specialise nor inline it.
+@usableFromInline
 package struct SingleFlight<Work: SharedWork> {
   @usableFromInline var slots: [Work?] = []
   @usableFromInline var free: [Int] = []
@@ -53,7 +58,8 @@ package struct SingleFlight<Work: SharedWork> {
 
   /// Removes the waiters that `isLeaving` selects. If none is left, no request joins the work from now on.
   @inlinable package mutating func leave(_ slot: Int, where isLeaving: (Work.Waiter) -> Bool) -> [Work.Waiter] {
-    let left = self[slot].waiters.removeAll(where: isLeaving)
+    let left = self[slot].waiters.filter(isLeaving)
+    self[slot].waiters.removeAll(where: isLeaving)
     if self[slot].waiters.isEmpty { close(slot) }
     return left
   }
@@ -71,41 +77,10 @@ package struct SingleFlight<Work: SharedWork> {
   @inlinable package func contains(_ slot: Int) -> Bool { slot < slots.count && slots[slot] != nil }
 
   @inlinable package subscript(slot: Int) -> Work {
-    _read { yield slots[slot]! }
-    _modify { yield &slots[slot]! }
+    // A call would allocate its frame and copy the work.
+    @inline(__always) _read { yield slots[slot]! }
+    @inline(__always) _modify { yield &slots[slot]! }
   }
 }
 
-/// Those who wait for one piece of work, in the order of their arrival; a single one costs no allocation.
-package struct Waiters<Element> {
-  @usableFromInline var first: Element?
-  @usableFromInline var others: [Element] = []
-
-  @inlinable package init(_ first: Element) { self.first = first }
-
-  @inlinable package mutating func append(_ waiter: Element) {
-    if first == nil { first = waiter } else { others.append(waiter) }
-  }
-
-  /// Removes and returns those that `isRemoved` selects.
-  @inlinable package mutating func removeAll(where isRemoved: (Element) -> Bool) -> [Element] {
-    let removed = filter(isRemoved)
-    guard !removed.isEmpty else { return [] }
-    others.removeAll(where: isRemoved)
-    if let last = first, isRemoved(last) { first = others.isEmpty ? nil : others.removeFirst() }
-    return removed
-  }
-}
-
-extension Waiters: RandomAccessCollection, MutableCollection {
-  @inlinable package var startIndex: Int { 0 }
-  @inlinable package var endIndex: Int { first == nil ? 0 : 1 + others.count }
-
-  @inlinable package subscript(index: Int) -> Element {
-    get { index == 0 ? first! : others[index - 1] }
-    set { if index == 0 { first = newValue } else { others[index - 1] = newValue } }
-  }
-}
-
-extension Waiters: Sendable where Element: Sendable {}
 extension SingleFlight: Sendable where Work: Sendable, Work.Identity: Sendable {}

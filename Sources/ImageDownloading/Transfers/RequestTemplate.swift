@@ -169,8 +169,9 @@ struct OwnRequest {
   ///
   /// Throws if a hook, which sees only requests to the download's own origin, rejects it or makes it invalid.
   init?(for job: QueuedDownload, _ kind: RequestTemplate.Kind, defaults: [HeaderField]) throws(ImageFailure) {
-    let options = job.download.options
-    let isChanged = job.download.validators != nil || options.requestModifier != nil
+    // Without a copy of the options, which would retain each part.
+    let prepared = job.download.prepared
+    let isChanged = job.download.validators != nil || prepared.options.requestModifier != nil
     guard isChanged && kind.isOwnOrigin || job.continuation != nil else { return nil }
     let range = job.continuation?.request ?? kind.range
     // Continuations and second requests have no validators: a continuation has its own condition.
@@ -179,13 +180,13 @@ struct OwnRequest {
     let conditions = validators.map(Self.conditions) ?? []
     url = job.url
     isConditional = !conditions.isEmpty
-    let fields = options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin, range: range)
+    let fields = prepared.options.requestHeaders(defaults: defaults, isOwnOrigin: kind.isOwnOrigin, range: range)
     guard kind.isOwnOrigin else {
       headers = CurlList(headers: fields, removing: [])
       return
     }
     var request = DownloadRequest(url: String(decoding: job.url, as: UTF8.self), headers: fields + conditions)
-    if let modifier = options.requestModifier {
+    if let modifier = prepared.options.requestModifier {
       guard let modified = modifier.hook.call(request) else {
         throw ImageFailure(.internal, message: "the request modifier \(modifier.name) rejected the request")
       }
@@ -198,7 +199,7 @@ struct OwnRequest {
     }
     // Headers that a hook removed aren't sent, even if libcurl would add them; but those of a probe stay.
     let kept = range?.added(to: request.headers) ?? request.headers
-    headers = CurlList(headers: kept, removing: ["Accept"] + options.removedHeaders(isOwnOrigin: true))
+    headers = CurlList(headers: kept, removing: ["Accept"] + prepared.options.removedHeaders(isOwnOrigin: true))
   }
 
   /// The headers that ask whether `validators` are still current (RFC 9110, 13.1.2 and 13.1.3). Invalid ones are omitted.

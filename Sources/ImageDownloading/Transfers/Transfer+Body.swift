@@ -27,7 +27,7 @@ extension Transfer {
     init() {}
 
     init(continuing continuation: BodyContinuation?, _ request: Request) {
-      let options = request.prepared.options
+      let prepared = request.prepared
       if let continuation {
         self.continuation = continuation
         bytes = continuation.leavesGap ? [] : continuation.prefix
@@ -40,7 +40,9 @@ extension Transfer {
       plan =
         request.method == .probe
         ? PrefixPlan(probing: continuation)
-        : PrefixPlan(isJudged: options.purpose.prefixJudge != nil && options.decryptor == nil && !hasHandedOver)
+        : PrefixPlan(
+          isJudged: prepared.options.purpose.prefixJudge != nil && prepared.options.decryptor == nil && !hasHandedOver
+        )
     }
   }
 

@@ -26,7 +26,7 @@ final class FlightTable: Sendable {
     let number: UInt64
     let flight: Flight
     let identity: Index
-    var waiters: Waiters<Waiter>
+    var waiters: [Waiter]
   }
 
   fileprivate struct State {
@@ -78,13 +78,13 @@ final class FlightTable: Sendable {
   func flight(_ number: UInt64) -> Flight? { state.withLock { state in state.slot(number).map { state.flights[$0].flight } } }
 
   func waiters(_ number: UInt64) -> [Waiter] {
-    state.withLock { state in state.slot(number).map { Array(state.flights[$0].waiters) } ?? [] }
+    state.withLock { state in state.slot(number).map { state.flights[$0].waiters } ?? [] }
   }
 
   /// Ends flights and returns the waiters of each, in the order in which they joined; none for one that had ended before.
   func end(_ numbers: [UInt64]) -> [[Waiter]] {
     state.withLock { state in
-      numbers.map { number in state.slot(number).map { Array(state.flights.remove($0).waiters) } ?? [] }
+      numbers.map { number in state.slot(number).map { state.flights.remove($0).waiters } ?? [] }
     }
   }
 
@@ -154,7 +154,7 @@ extension FlightTable.State {
     if mustShare, current == nil { return .ended }
     lastNumber += 1
     let number = lastNumber << 32 | UInt64(flights.nextSlot)
-    let underway = FlightTable.Underway(number: number, flight: flight, identity: index, waiters: Waiters(waiter))
+    let underway = FlightTable.Underway(number: number, flight: flight, identity: index, waiters: [waiter])
     _ = flights.insert(underway, isJoinable: current == nil)
     return .began(number)
   }
