@@ -122,7 +122,8 @@ final class IndexEnvironment: @unchecked Sendable {
     let code = mdb_txn_commit(handle)
     guard code == MDB_SUCCESS else { throw commitError(code) }
     transaction.didCommit()
-    reuse.withLock { $0.count(transaction.storedImages, freesBodies: transaction.freesBodies) }
+    // What commits have read is seldom read again, and would count as memory of this process.
+    if reuse.withLock({ $0.count(transaction.storedImages, freesBodies: transaction.freesBodies) }) { system_release_maps(index) }
     extendIndex()
     return result
   }
@@ -251,6 +252,9 @@ final class IndexEnvironment: @unchecked Sendable {
     if isReadOnly { throw .readOnly(path: folder.path) }
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
+      // Look-ups wait less if they needn't wait until many pages are unmapped, and the system frees the old file after its last descriptor.
+      let old = duplicateOfIndex()
+      system_release_maps(index)
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
         close()
@@ -265,6 +269,7 @@ final class IndexEnvironment: @unchecked Sendable {
         (handle, tables, index) = (opened.handle, opened.tables, opened.file)
         lock = folder.number(of: CacheFolder.indexLockName)
       }
+      _ = consume old
       // Before the first write to the new index.
       if !isEmpty { try folder.synchronize(".") }
     }
@@ -362,11 +367,14 @@ private struct PageReuse {
     if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
   }
 
-  /// Counts a commit and its images. The pages of removed bodies are needed at once, so they end the delay, too.
-  mutating func count(_ stored: UInt64, freesBodies: Bool) {
+  /// Counts a commit and its images, and returns whether that ended the delay. The pages of removed bodies are needed at once, so they end
+  /// it, too.
+  mutating func count(_ stored: UInt64, freesBodies: Bool) -> Bool {
     images += stored
     commits += 1
-    if freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit { end() }
+    guard freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit else { return false }
+    end()
+    return true
   }
 
   mutating func end() {
