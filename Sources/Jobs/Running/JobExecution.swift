@@ -38,7 +38,7 @@ final class JobExecution: PrefetchDelegate {
   private var secondLook: SecondLook?
   private var blacklistAdded: UInt64 = 0
   private var blacklistRemoved: UInt64 = 0
-  private var peakMemoryBytes: UInt64 = 0
+  private var memory = MemoryUse()
 
   private var job: Job { prepared.job }
   private var manager: ImageManager { runner.manager }
@@ -106,7 +106,7 @@ final class JobExecution: PrefetchDelegate {
       let summary = runner.control.running(prefetch) { prefetch.run(self) }
       again = lookAgain(mayRequest: summary.cacheError == nil && !summary.deadlinePassed)
       context.endLookUps()
-      sampleMemory()
+      memory.sample()
       return summary
     }
     progress?.end()
@@ -127,7 +127,7 @@ final class JobExecution: PrefetchDelegate {
       duration: elapsed
     )
     (end.bottleneck, end.bottlenecks) = (bottleneck.sentence, bottleneck.shares)
-    end.peakMemoryBytes = peakMemoryBytes
+    (end.peakMemoryBytes, end.mappedMemoryBytes) = (memory.own, memory.mapped)
     do throws(CacheError) {
       try describeCache(&end)
     } catch {
@@ -167,8 +167,6 @@ final class JobExecution: PrefetchDelegate {
   private func sentence(of error: any Error) -> String {
     (error as? ListError).map { "\(job.namingOptions(in: $0))" } ?? jobSentence(of: error)
   }
-
-  private func sampleMemory() { peakMemoryBytes = max(peakMemoryBytes, MemoryUse.current()) }
 }
 
 // MARK: The prefetcher's delegate
@@ -265,7 +263,7 @@ extension JobExecution {
     report.sample(elapsed: elapsed)
     let now = runner.time.monotonic()
     guard meter.isDue(now: now) else { return }
-    sampleMemory()
+    memory.sample()
     progress?.show(
       meter.snapshot(
         totals: report.totals,
@@ -356,18 +354,23 @@ extension JobExecution {
   }
 }
 
-/// The private memory of this process: anonymous and shared pages, without the page cache that LMDB maps.
-enum MemoryUse {
-  /// The sum of `RssAnon` and `RssShmem` in `/proc/self/status`, in bytes; 0 if the system doesn't report them.
-  static func current() -> UInt64 {
+/// The most memory that this process has had, by `/proc/self/status`, in bytes; 0 if the system doesn't report it.
+struct MemoryUse {
+  /// Anonymous and shared pages (`RssAnon` and `RssShmem`).
+  private(set) var own: UInt64 = 0
+  /// Pages of files (`RssFile`), above all of the index, which LMDB maps.
+  private(set) var mapped: UInt64 = 0
+
+  mutating func sample() {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return 0 }
+    guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
       let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count - 1)
-      guard count > 0, let text = buffer.baseAddress else { return 0 }
+      guard count > 0, let text = buffer.baseAddress else { return }
       text[count] = 0
-      return (kilobytes(of: "RssAnon:", in: text) + kilobytes(of: "RssShmem:", in: text)) * 1024
+      own = max(own, (Self.kilobytes(of: "RssAnon:", in: text) + Self.kilobytes(of: "RssShmem:", in: text)) * 1024)
+      mapped = max(mapped, Self.kilobytes(of: "RssFile:", in: text) * 1024)
     }
   }
 

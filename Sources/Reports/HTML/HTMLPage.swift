@@ -272,7 +272,7 @@ extension HTMLPage {
         ("Formats", formats.isEmpty ? nil : formats.joined(separator: ", ")),
         ("Bottleneck", report.isLong ? end.bottleneck : nil),
         ("Time held up by", report.isLong ? end.bottleneckPhrase : nil),
-        ("Peak memory", end.peakMemoryBytes.map { byteCount(Double($0)) }),
+        ("Peak memory", end.memoryPhrase),
         ("Unfinished by workers", end.outstanding > 0 ? grouped(end.outstanding) : nil),
         ("Lists read", end.areManifestsRead ? nil : "not to the end"),
         ("Exit status", report.exitStatusWords),

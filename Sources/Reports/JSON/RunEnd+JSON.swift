@@ -42,7 +42,9 @@ extension RunEnd {
   }
 
   mutating func codeResources(_ json: inout JSONFields) throws(JSONProblem) {
-    try json.fields(&self, ("peak_memory_bytes", \.peakMemoryBytes), ("bounded_by", \.bottleneck))
+    try json.fields(&self, ("peak_memory_bytes", \.peakMemoryBytes))
+    try json.field("mapped_memory_bytes", &mappedMemoryBytes, isOmitted: true)
+    try json.fields(&self, ("bounded_by", \.bottleneck))
     try json.field("bound_shares", &bottlenecks) { shares in
       JSONMap<String, ShareOfRun>(shares.map { ($0.name, ShareOfRun(fraction: $0.fraction)) })
     } from: { map in

@@ -35,6 +35,9 @@ public struct RunEnd: Sendable {
   public var warnings: [String] = []
   /// The peak memory use (RssAnon + RssShmem) in bytes; nil if unknown.
   public var peakMemoryBytes: UInt64?
+  /// The peak of its mapped files, above all the cache's index, in bytes (RssFile); nil if unknown. They count as resident memory (RSS), but
+  /// the system takes them back when it needs memory.
+  public var mappedMemoryBytes: UInt64?
 
   public init(finishedAt: Timestamp?, duration: Duration) { (self.finishedAt, self.duration) = (finishedAt, duration) }
 }

@@ -16,7 +16,7 @@ public struct TextReport: ReportForm {
     /// The verdict and the failures of a run that failed or has counting failures; nothing for other runs.
     case failures
     case normal
-    /// Also hosts, speed, the bottleneck, and a curl line for each failure.
+    /// Also hosts, speed, the bottleneck, memory, and a curl line for each failure.
     case all
   }
 
@@ -172,6 +172,7 @@ extension TextPage {
     if let speed = report.speedPhrase { paragraph("Speed", [speed]) }
     if let bound = report.end.bottleneck { paragraph("Bottleneck", [escapedForTerminal(bound)]) }
     if let shares = report.end.bottleneckPhrase { paragraph("Time", [escapedForTerminal(shares)]) }
+    if let memory = report.end.memoryPhrase { paragraph("Memory", [memory]) }
   }
 }
 

@@ -218,6 +218,13 @@ extension RunEnd {
     }
     return words.isEmpty ? nil : words.joined(separator: ", ")
   }
+
+  /// `55 MB, besides 120 MB of mapped files (reclaimable)`; nil if unknown.
+  var memoryPhrase: String? {
+    guard let own = peakMemoryBytes else { return nil }
+    return byteCount(Double(own))
+      + (mappedMemoryBytes.map { ", besides \(byteCount(Double($0))) of mapped files (reclaimable)" } ?? "")
+  }
 }
 
 extension FailureGroup {

@@ -118,6 +118,7 @@ extension RunEnd {
     bottleneck = ends.common(\.bottleneck).flatMap { $0 }
     bottlenecks = BottleneckShare.merged(ends)
     peakMemoryBytes = ends.compactMap(\.peakMemoryBytes).max()
+    mappedMemoryBytes = ends.compactMap(\.mappedMemoryBytes).max()
     mergeStores(ends.sorted { ($0.finishedAt ?? .distantPast) < ($1.finishedAt ?? .distantPast) })
   }
 
