@@ -66,12 +66,16 @@ struct Base64Tests {
       let bytes = random.bytes(count)
       let expected = Data(bytes).base64EncodedString()
       #expect(String(decoding: bytes.base64, as: UTF8.self) == expected)
+      #expect(Array(base64: Array(expected.utf8)) == bytes)
       let urlSafe = expected.replacing("+", with: "-").replacing("/", with: "_")
       for isPadded in [true, false] {
         var text = Array("x".utf8)
-        bytes.withUnsafeBytes { appendBase64($0, isURLSafe: true, isPadded: isPadded, to: &text) }
+        text.append(base64URL: bytes, isPadded: isPadded)
         #expect(String(decoding: text, as: UTF8.self) == "x" + (isPadded ? urlSafe : urlSafe.replacing("=", with: "")))
       }
+    }
+    for text in ["A", "AA", "AAA", "AA==\n", " AA==", "A===", "====", "AB==", "AA=A", "AA-_"] {
+      #expect([UInt8](base64: Array(text.utf8)) == nil)
     }
   }
 }

@@ -100,35 +100,6 @@ extension Collection where Element == UInt8 {
   }
 }
 
-extension [UInt8] {
-  /// The bytes in Base64 with padding (RFC 4648, section 4), as ASCII.
-  package var base64: [UInt8] {
-    var text: [UInt8] = []
-    withRawBytes { appendBase64($0, to: &text) }
-    return text
-  }
-}
-
-/// Appends `bytes` in Base64 (RFC 4648, section 4, or 5 if it is safe in URLs), as ASCII.
-package func appendBase64(
-  _ bytes: UnsafeRawBufferPointer,
-  isURLSafe: Bool = false,
-  isPadded: Bool = true,
-  to text: inout [UInt8]
-) {
-  let digits: StaticString =
-    isURLSafe
-    ? "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-  for start in stride(from: 0, to: bytes.count, by: 3) {
-    let count = min(3, bytes.count - start)
-    var bits = 0
-    for index in 0..<3 { bits = bits << 8 | (index < count ? Int(bytes[start + index]) : 0) }
-    for index in 0...count { text.append(digits.utf8Start[bits >> (18 - 6 * index) & 63]) }
-    if isPadded { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - count)) }
-  }
-}
-
 /// A number in hexadecimal, padded with zeros to `digits`.
 package func hexadecimal(_ value: UInt64, digits: Int = 16, isUppercase: Bool = false) -> String {
   let text = String(value, radix: 16, uppercase: isUppercase)

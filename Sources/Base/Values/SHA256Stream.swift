@@ -55,3 +55,29 @@ package func hmac(_ function: HMACFunction, key: [UInt8], of bytes: UnsafeRawBuf
   guard result != nil else { fatalError("libcrypto cannot compute an HMAC") }
   return Array(code.prefix(Int(count)))
 }
+
+extension [UInt8] {
+  /// The bytes in Base64 with padding (RFC 4648, section 4), as ASCII.
+  package var base64: [UInt8] {
+    var text = [UInt8](repeating: 0, count: (count + 2) / 3 * 4 + 1)
+    EVP_EncodeBlock(&text, self, Int32(count))
+    // Without the null byte.
+    return text.dropLast()
+  }
+
+  /// The bytes of a text in Base64 with padding; nil for other text.
+  package init?(base64 text: [UInt8]) {
+    var bytes = [UInt8](repeating: 0, count: text.count)
+    let count = Int(EVP_DecodeBlock(&bytes, text, Int32(text.count)))
+    // libcrypto decodes padding as zeros, and skips white space around the text.
+    self = Array(bytes.prefix(Swift.max(0, count - text.suffix(2).count { $0 == UInt8(ascii: "=") })))
+    if base64 != text { return nil }
+  }
+
+  /// Appends `bytes` in Base64 that is safe in URLs (RFC 4648, section 5), as ASCII.
+  package mutating func append(base64URL bytes: some Collection<UInt8>, isPadded: Bool = false) {
+    for digit in Array(bytes).base64 where isPadded || digit != UInt8(ascii: "=") {
+      append(digit == UInt8(ascii: "+") ? UInt8(ascii: "-") : digit == UInt8(ascii: "/") ? UInt8(ascii: "_") : digit)
+    }
+  }
+}

@@ -68,14 +68,10 @@ package struct URLSigner: Sendable, CustomStringConvertible, CustomReflectable {
     var text: [UInt8] = []
     switch service {
     case .imgproxy:
-      let code = (salt + [UInt8(ascii: "/")] + rest).withRawBytes { hmac(.sha256, key: key, of: $0) }
-      code.withRawBytes { appendBase64($0, isURLSafe: true, isPadded: false, to: &text) }
-    case .thumbor:
-      let code = rest.withRawBytes { hmac(.sha1, key: key, of: $0) }
-      code.withRawBytes { appendBase64($0, isURLSafe: true, to: &text) }
+      text.append(base64URL: (salt + [UInt8(ascii: "/")] + rest).withRawBytes { hmac(.sha256, key: key, of: $0) })
+    case .thumbor: text.append(base64URL: rest.withRawBytes { hmac(.sha1, key: key, of: $0) }, isPadded: true)
     case .cloudinary:
-      let digest = (Self.withoutVersion(rest) + key).withRawBytes { sha1(of: $0) }
-      digest.withRawBytes { appendBase64($0, isURLSafe: true, isPadded: false, to: &text) }
+      text.append(base64URL: (Self.withoutVersion(rest) + key).withRawBytes { sha1(of: $0) })
       text = Array("s--".utf8) + text.prefix(Self.cloudinaryLength) + Array("--".utf8)
     }
     return text

@@ -103,7 +103,7 @@ package struct URLTemplate: Sendable {
       case .path: bytes.append(contentsOf: url[urlParts.path].dropFirst())
       case .query: bytes.append(contentsOf: url[urlParts.query])
       case .encodedURL: appendPercentEncoded(url, to: &bytes)
-      case .base64URL: appendBase64(url, isURLSafe: true, isPadded: false, to: &bytes)
+      case .base64URL: bytes.append(base64URL: url)
       case .signature: URLSigner.placeholder.withUTF8Buffer { bytes.append(contentsOf: $0) }
       case .variable(let index):
         bytes += values[index][Self.valueIndex(of: index, in: combination, values.lazy.map(\.count))]
