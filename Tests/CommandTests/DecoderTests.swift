@@ -120,6 +120,9 @@ import Testing
     kill(killed, SIGKILL)
     #expect(doctored.error(good) == nil && doctored.children.first?.process != killed)
     kill(doctored.workers.process, SIGKILL)
+    // Its end kills the worker, which would decode one more image before.
+    var ended = siginfo_t()
+    waitid(P_PID, id_t(doctored.workers.process), &ended, WEXITED | WNOWAIT)
     #expect(doctored.error(good) == ImageError(.outOfMemory, "cannot start a decoder: its parent process has ended"))
   }
 

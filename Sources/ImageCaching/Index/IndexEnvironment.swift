@@ -253,7 +253,7 @@ final class IndexEnvironment: @unchecked Sendable {
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
       // Look-ups wait less if they needn't wait until many pages are unmapped, and the system frees the old file after its last descriptor.
-      let old = duplicateOfIndex()
+      let old = hasRoom ? duplicateOfIndex() : nil
       system_release_maps(index)
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }

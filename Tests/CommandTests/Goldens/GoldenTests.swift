@@ -152,7 +152,7 @@ import Testing
   private static func unvarying(_ text: String, port: Int, folder: String) -> String {
     text.replacing(folder, with: "FOLDER").replacing("127.0.0.1:\(port)", with: "127.0.0.1:PORT")
       // Parts of a text report that a short run omits.
-      .replacing(#/(?m)^(Speed|Bottleneck) .*\n( +.*\n)*/#, with: "").replacing(#/(?m)^Time .*\n( +.*\n)*/#, with: "")
+      .replacing(#/(?m)^(Speed|Bottleneck) .*\n( +.*\n)*/#, with: "").replacing(#/(?m)^(Time|Memory) .*\n( +.*\n)*/#, with: "")
       .replacing(#/"(latency_ms|timeline|bound_shares)": \{[^{}]*\}/#) { "\"\($0.1)\": {}" }
       .replacing(#/"bounded_by": (null|"[^"]*")/#, with: "\"bounded_by\": WORDS")
       .replacing(#/"(\w+_(?:seconds|per_second|ms)|disk_bytes|(?:peak|mapped)_memory_bytes)": ?[0-9.]+/#) { "\"\($0.1)\": NUMBER" }
