@@ -26,9 +26,7 @@ struct system_event {
 
 #ifdef __linux__
 
-#include <limits.h>
 #include <malloc.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -146,21 +144,6 @@ static inline int system_is_resident(void *page, size_t size) {
   return mincore(page, size, &state) == 0 && (state & 1);
 }
 
-// Makes a file's mapped pages no longer resident; they stay in the page cache. LMDB doesn't say where its map is. Only shared maps: what
-// was written to others would be lost, and devices aren't compared, since btrfs and overlayfs show another here.
-static inline void system_release_maps(int file) {
-  struct stat status;
-  FILE *maps = fstat(file, &status) == 0 ? fopen("/proc/self/maps", "re") : NULL;
-  if (maps == NULL) return;
-  char line[PATH_MAX + 128], access[5];
-  unsigned long start, end, node;
-  while (fgets(line, sizeof line, maps) != NULL) {
-    if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu", &start, &end, access, &node) != 4) continue;
-    if (access[3] == 's' && node == status.st_ino) madvise((void *)start, end - start, MADV_DONTNEED);
-  }
-  fclose(maps);
-}
-
 #else
 
 #include <stdlib.h>
@@ -262,8 +245,6 @@ static inline int system_is_resident(void *page, size_t size) {
   char state = 0;
   return mincore(page, size, &state) == 0 && (state & MINCORE_INCORE);
 }
-
-static inline void system_release_maps(int file) { (void)file; }
 
 #endif
 

@@ -34,22 +34,6 @@ import Testing
     #expect(try grown < 2 * growth(try makeCache(other), 0..<400, delaysReuse: false))
   }
 
-  @Test func `what commits have read doesn't stay resident`() throws {
-    let folder = TemporaryDirectory()
-    let cache = try makeCache(folder)
-    let resident = { () -> Int in
-      let maps = String(decoding: try #require(readFile("/proc/self/smaps")), as: UTF8.self).components(
-        separatedBy: cache.path + "/index.mdb\n"
-      ).dropFirst()
-      return maps.reduce(0) { $0 + (Int($1.firstMatch(of: #/Rss: +(\d+)/#)?.1 ?? "") ?? 0) }
-    }
-    _ = try growth(cache, 0..<103, delaysReuse: true)
-    let before = try resident()
-    _ = try growth(cache, 103..<104, delaysReuse: true)
-    let after = try resident()
-    #expect(after < before)
-  }
-
   @Test func `a series that removes images reuses pages`() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (replacing, adding) = (try makeCache(one), try makeCache(other))

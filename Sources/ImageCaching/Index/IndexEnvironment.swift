@@ -122,8 +122,7 @@ final class IndexEnvironment: @unchecked Sendable {
     let code = mdb_txn_commit(handle)
     guard code == MDB_SUCCESS else { throw commitError(code) }
     transaction.didCommit()
-    // What commits have read is seldom read again, and would count as memory of this process.
-    if reuse.withLock({ $0.count(transaction.storedImages, freesBodies: transaction.freesBodies) }) { system_release_maps(index) }
+    reuse.withLock { $0.count(transaction.storedImages, freesBodies: transaction.freesBodies) }
     extendIndex()
     return result
   }
@@ -250,11 +249,13 @@ final class IndexEnvironment: @unchecked Sendable {
   /// for all of it, read transactions only until the copy has taken the index's place.
   func replaceIndex(isEmpty: Bool = false) throws(CacheError) {
     if isReadOnly { throw .readOnly(path: folder.path) }
+    // Look-ups and commits needn't wait until the system frees the old file, after its last descriptor.
+    gate.lockShared()
+    let hasRoom = hasRoom
+    gate.unlock()
+    let old = hasRoom ? duplicateOfIndex() : nil
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
-      // Look-ups wait less if they needn't wait until many pages are unmapped, and the system frees the old file after its last descriptor.
-      let old = hasRoom ? duplicateOfIndex() : nil
-      system_release_maps(index)
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
         close()
@@ -269,10 +270,10 @@ final class IndexEnvironment: @unchecked Sendable {
         (handle, tables, index) = (opened.handle, opened.tables, opened.file)
         lock = folder.number(of: CacheFolder.indexLockName)
       }
-      _ = consume old
       // Before the first write to the new index.
       if !isEmpty { try folder.synchronize(".") }
     }
+    _ = consume old
   }
 
   private static let compactedName = "index.mdb.compacted"
@@ -356,8 +357,6 @@ private struct PageReuse {
   private static let imageLimit: UInt64 = 4096
   /// The same for commits, since not all of them store images.
   private static let commitLimit = 16
-  /// Each image makes the system map 64 KiB around a leaf: about 6 MB per commit. To give them back takes 0.1 ms.
-  private static let mappedCommits = 4
 
   private var reader: OpaquePointer?
   private var images: UInt64 = 0
@@ -369,13 +368,11 @@ private struct PageReuse {
     if reader == nil { mdb_txn_begin(environment.handle, nil, UInt32(MDB_RDONLY), &reader) }
   }
 
-  /// Counts a commit and its images, and returns whether to give back mapped pages. The pages of removed bodies are needed at once, so they
-  /// end the delay, too.
-  mutating func count(_ stored: UInt64, freesBodies: Bool) -> Bool {
+  /// Counts a commit and its images. The pages of removed bodies are needed at once, so they end the delay, too.
+  mutating func count(_ stored: UInt64, freesBodies: Bool) {
     images += stored
     commits += 1
     if freesBodies || images >= Self.imageLimit || commits >= Self.commitLimit { end() }
-    return commits.isMultiple(of: Self.mappedCommits)
   }
 
   mutating func end() {
