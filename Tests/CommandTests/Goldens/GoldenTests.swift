@@ -155,7 +155,7 @@ import Testing
       .replacing(#/(?m)^(Speed|Bottleneck) .*\n( +.*\n)*/#, with: "").replacing(#/(?m)^(Time|Memory) .*\n( +.*\n)*/#, with: "")
       .replacing(#/"(latency_ms|timeline|bound_shares)": \{[^{}]*\}/#) { "\"\($0.1)\": {}" }
       .replacing(#/"bounded_by": (null|"[^"]*")/#, with: "\"bounded_by\": WORDS")
-      .replacing(#/"(\w+_(?:seconds|per_second|ms)|disk_bytes|(?:peak|mapped)_memory_bytes)": ?[0-9.]+/#) { "\"\($0.1)\": NUMBER" }
+      .replacing(#/"(\w+_(?:seconds|per_second|ms|memory_bytes)|disk_bytes)": ?[0-9.]+/#) { "\"\($0.1)\": NUMBER" }
       .replacing(#/"duration_ms":[0-9.]+/#, with: "\"duration_ms\":NUMBER")
       .replacing(#/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z|Z| UTC)/#, with: "TIME")
       .replacing(#/(time|timestamp)="[^"]*"/#) { "\($0.1)=\"TIME\"" }
