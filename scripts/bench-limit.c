@@ -3,7 +3,7 @@
      ./bench-limit LIST TRANSFERS FOLDER|head|get|probe [--threads N] [CA-FILE | insecure]
    Each of N threads (1 by default) drives libcurl's multi interface over epoll with its share of the transfers. Another one writes the
    bodies that arrived meanwhile to LMDB, in one synced transaction; with a method instead of a folder bodies are discarded. A probe
-   requests the first 64 KiB. The headers that prewarm sends are sent, those of responses are ignored, and nothing is retried, reported or evicted.
+   requests the first 64 KiB. It sends prewarm's headers and ignores those of responses; nothing is retried, reported or evicted.
    With a CA file it uses HTTP/2; with `insecure` it uses HTTP/1.1 and doesn't verify certificates. */
 #include <curl/curl.h>
 #include <lmdb.h>

@@ -86,7 +86,7 @@ package enum DownloadEvent: Sendable {
   case retrying(id: UInt64, ImageFailure, after: Duration)
   /// The chunks so far are void: the body starts over. Not sent if a retry resumes the body.
   case restarted(id: UInt64)
-  /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status.
+  /// Fetched by ``DownloadOptions/method-swift.property``, with an accepted status. In a box, as in ``TransferOutcome``.
   indirect case finished(id: UInt64, DownloadResponse)
   /// The server responded with 304: the image that the validators name is still current; see ``DownloadResponse/isNotModified``.
   case notModified(id: UInt64, DownloadResponse)
