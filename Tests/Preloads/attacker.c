@@ -3,10 +3,12 @@
 
    Files outside of the run are in the folder PREWARM_OUTSIDE. No deed lasts: those that could are done by a child, or without an effect. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -131,15 +133,27 @@ int connect(int socket, const struct sockaddr *address, socklen_t length) {
   return (int)syscall(SYS_connect, socket, address, length);
 }
 
+static void attack_once(void) {
+  if (!is_armed || has_attacked) return;
+  has_attacked = 1;
+  int error = errno;
+  attack();
+  errno = error;
+}
+
 void __libc_free(void *);
 
-/* Called by every thread. */
+/* Called by every thread that works. */
 void free(void *memory) {
-  if (is_armed && !has_attacked) {
-    has_attacked = 1;
-    int error = errno;
-    attack();
-    errno = error;
-  }
+  attack_once();
   __libc_free(memory);
+}
+
+/* A thread that had no work may free nothing before its end. */
+int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+  static int (*_Atomic next)(pthread_cond_t *, pthread_mutex_t *);
+  if (!next) next = dlsym(RTLD_NEXT, "pthread_cond_wait");
+  int status = next(condition, mutex);
+  attack_once();
+  return status;
 }
