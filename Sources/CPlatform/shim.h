@@ -138,12 +138,6 @@ static inline void *system_map_zeros(size_t size) {
   return start;
 }
 
-// Whether a page of memory that is mapped from a file is in memory.
-static inline int system_is_resident(void *page, size_t size) {
-  unsigned char state = 0;
-  return mincore(page, size, &state) == 0 && (state & 1);
-}
-
 #else
 
 #include <stdlib.h>
@@ -241,12 +235,18 @@ static inline void *system_map_zeros(size_t size) {
   return start == MAP_FAILED ? NULL : start;
 }
 
-static inline int system_is_resident(void *page, size_t size) {
-  char state = 0;
-  return mincore(page, size, &state) == 0 && (state & MINCORE_INCORE);
-}
-
 #endif
+
+// Whether a page of a file is in memory.
+static inline int system_is_resident(int file, off_t offset, size_t size) {
+  void *page = mmap(NULL, size, PROT_READ, MAP_SHARED, file, offset);
+  if (page == MAP_FAILED) return 0;
+  // Some systems declare it as signed.
+  unsigned char state = 0;
+  int status = mincore(page, size, (void *)&state);
+  munmap(page, size);
+  return status == 0 && (state & 1);
+}
 
 // The first place of a part in bytes, in linear time for any part; NULL if there is none.
 static inline const void *system_find(const void *bytes, size_t count, const void *part, size_t part_count) {

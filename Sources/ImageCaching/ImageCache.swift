@@ -178,6 +178,9 @@ public final class ImageCache: Sendable {
   /// Lets later writes reuse the pages that earlier ones freed.
   package func reusePages() { environment.reusePages() }
 
+  /// Makes the pages of the index that were read no longer resident in this process; they stay in the system's cache.
+  package func releasePages() { environment.releasePages() }
+
   /// Creates a file for a body that is written as it arrives.
   package func makeBlobWriter() throws(CacheError) -> BlobWriter {
     try recreating { (environment) throws(CacheError) in try BlobWriter(environment.folder) }

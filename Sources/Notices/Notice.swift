@@ -52,12 +52,9 @@ extension [Notice] {
         let reason = NoticeDelivery(due[index], report, connection).run()
         results.withLock(waking: .nobody) { $0[index] = reason }
       }
-      do throws(ThreadError) {
-        return try WorkerThread(name: "notice", body: send)
-      } catch {
-        send()
-        return nil
-      }
+      if let thread = try? WorkerThread(name: "notice", body: send) { return thread }
+      send()
+      return nil
     }
     for thread in threads { thread.join() }
     let reasons = results.withLock(waking: .nobody) { $0 }

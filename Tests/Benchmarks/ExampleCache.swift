@@ -13,8 +13,8 @@ struct ExampleCache {
   private let checksum: Checksum
 
   /// Opens a new, empty cache in the folder `name`.
-  init(_ name: String, in workspace: Workspace) throws {
-    cache = try ImageCache(.init(directory: workspace.path(name), maxAge: nil, time: .still))
+  init(_ name: String, in workspace: Workspace, time: TimeSource = .still) throws {
+    cache = try ImageCache(.init(directory: workspace.path(name), maxAge: nil, time: time))
     image = try workspace.image("coarse.jpg")
     checksum = image.withRawBytes { ImageCaching.checksum(of: $0) }
   }

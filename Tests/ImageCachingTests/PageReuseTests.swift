@@ -34,6 +34,21 @@ import Testing
     #expect(try grown < 2 * growth(try makeCache(other), 0..<400, delaysReuse: false))
   }
 
+  @Test func `released pages aren't resident, and are read again`() throws {
+    let folder = TemporaryDirectory()
+    let cache = try makeCache(folder)
+    _ = try growth(cache, 0..<100, delaysReuse: true)
+    let resident = { () -> Int in
+      let maps = String(decoding: try #require(readFile("/proc/self/smaps")), as: UTF8.self)
+      let map = try #require(maps.components(separatedBy: cache.path + "/index.mdb\n").dropFirst().first)
+      return try #require(Int(map.firstMatch(of: #/Rss: +(\d+)/#)?.1 ?? ""))
+    }
+    let before = try resident()
+    cache.releasePages()
+    #expect(try before > 300 && resident() < 100)
+    #expect(try cache.verify().bytes == 100 * 3000)
+  }
+
   @Test func `a series that removes images reuses pages`() throws {
     let (one, other) = (TemporaryDirectory(), TemporaryDirectory())
     let (replacing, adding) = (try makeCache(one), try makeCache(other))

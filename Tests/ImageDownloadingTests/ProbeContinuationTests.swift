@@ -10,16 +10,6 @@ struct ProbeContinuationTests {
   private let body = pattern(400_000)
   private let log = JudgeLog()
 
-  private func probe(
-    _ behaviour: Behaviour,
-    retries: Int = 0,
-    judge: PrefixJudge
-  ) async throws -> (end: End, requests: [RecordedRequest]) {
-    try await fetch(behaviour, .forTests(method: .probe, retries: retries, prefixJudge: judge))
-  }
-
-  private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
-
   @Test func `a judge that needs more gets further ranges of 64 KiB in the same attempt`() async throws {
     let (end, requests) = try await probe(.ranged(body, headers: ["ETag": "\"1\""]), judge: log.wanting(150_000))
     let image = try #require(end.image)

@@ -4,25 +4,25 @@ import TestOrigin
 import TestSupport
 import Testing
 
+func probe(
+  _ behaviour: Behaviour,
+  retries: Int = 0,
+  maxBytes: Int = 64 << 20,
+  judge: PrefixJudge? = nil
+) async throws -> (end: End, requests: [RecordedRequest]) {
+  try await fetch(
+    behaviour,
+    .forTests(method: .probe, retries: retries, maxBytes: maxBytes, streamAbove: 1000, prefixJudge: judge)
+  )
+}
+
+func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
+
 /// Images of which only the beginning is requested.
 struct ProbeTests {
   private static let step = DownloadOptions.probeBytes
   private let body = pattern(400_000)
   private let log = JudgeLog()
-
-  private func probe(
-    _ behaviour: Behaviour,
-    retries: Int = 0,
-    maxBytes: Int = 64 << 20,
-    judge: PrefixJudge? = nil
-  ) async throws -> (end: End, requests: [RecordedRequest]) {
-    try await fetch(
-      behaviour,
-      .forTests(method: .probe, retries: retries, maxBytes: maxBytes, streamAbove: 1000, prefixJudge: judge)
-    )
-  }
-
-  private func ranges(_ requests: [RecordedRequest]) -> [String?] { requests.map { $0.headers["Range"] } }
 
   // MARK: One request
 

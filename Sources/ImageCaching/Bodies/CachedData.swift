@@ -137,7 +137,11 @@ extension ImageCache {
   }
 
   /// Removes a record whose body is damaged if it hasn't changed since it was read; returns whether it did.
-  func removeDamaged(_ key: CacheKey, _ head: EntryHead) throws(CacheError) -> Bool {
-    try write { (writer) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
+  package func removeDamaged(_ key: CacheKey, _ head: EntryHead) throws(CacheError) -> Bool {
+    // A record that another thread has removed meanwhile, as a trim does, needs no transaction that waits for other writers.
+    guard try read({ (reader) throws(CacheError) in try reader.transaction.entry(key)?.head.revision }) == head.revision else {
+      return false
+    }
+    return try write { (writer) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
   }
 }

@@ -167,8 +167,7 @@ package struct CacheWriter {
   }
 
   /// Removes a record and its body if it is unchanged since it was read; returns whether it did.
-  @discardableResult
-  package func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
+  func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
     guard let head = try transaction.entry(key)?.head, head.revision == read.revision else { return false }
     try transaction.remove(key, head)
     return true

@@ -247,7 +247,7 @@ package struct NewProof: Sendable, Hashable {
 package enum CachedBody: Sendable, Hashable {
   /// The bytes, which match the record's checksum.
   case bytes([UInt8])
-  /// The bytes differ from the stored ones or are missing: remove the record with ``CacheWriter/removeIfUnchanged(_:_:)``.
+  /// The bytes differ from the stored ones or are missing: remove the record with ``ImageCache/removeDamaged(_:_:)``.
   case damaged(Damage)
 
   package enum Damage: Sendable, Hashable {

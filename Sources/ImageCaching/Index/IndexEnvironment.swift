@@ -128,11 +128,7 @@ final class IndexEnvironment: @unchecked Sendable {
   }
 
   /// Lets the pages that earlier commits have freed be reused.
-  func reusePages() {
-    gate.lockShared()
-    defer { gate.unlock() }
-    reuse.withLock { $0.end() }
-  }
+  func reusePages() { gate.shared { reuse.withLock { $0.end() } } }
 
   /// LMDB reports a short write, which means a full disk, as EIO. After any other failed write or sync, the state of the disk is
   /// unknown.
@@ -217,26 +213,34 @@ final class IndexEnvironment: @unchecked Sendable {
 
   /// Frees the slots of readers whose process died, since they prevent the reuse of old pages.
   func clearDeadReaders() throws(CacheError) {
-    gate.lockShared()
-    defer { gate.unlock() }
-    guard let handle else { return }
-    try checkIndex(mdb_reader_check(handle, nil), path: folder.path)
+    try gate.shared { () throws(CacheError) in
+      if let handle { try checkIndex(mdb_reader_check(handle, nil), path: folder.path) }
+    }
   }
 
   var indexDiskBytes: Int {
-    gate.lockShared()
-    defer { gate.unlock() }
     var status = stat()
-    return fstat(index, &status) == 0 ? Int(status.st_blocks) * 512 : 0
+    return gate.shared { fstat(index, &status) } == 0 ? Int(status.st_blocks) * 512 : 0
   }
 
   /// A descriptor of the index for positional reads; nil if the system has none left or the environment is closed.
   func duplicateOfIndex() -> FileDescriptor? {
-    gate.lockShared()
-    defer { gate.unlock() }
-    guard handle != nil else { return nil }
-    let number = fcntl(index, F_DUPFD_CLOEXEC, 0)
+    let number = gate.shared { handle == nil ? -1 : fcntl(index, F_DUPFD_CLOEXEC, 0) }
     return number < 0 ? nil : FileDescriptor(owning: number)
+  }
+
+  /// See ``ImageCache/releasePages()``. Readers may go on meanwhile: they map what they need again.
+  func releasePages() {
+    // On an error there is nothing to release.
+    try? read { (transaction) throws(CacheError) in
+      // LMDB doesn't expose where its map is.
+      guard let record = try transaction.value(of: "totals" as StaticString, in: IndexPages.mainTable) else { return }
+      var (info, statistics) = (MDB_envinfo(), MDB_stat())
+      mdb_env_info(handle, &info)
+      mdb_env_stat(handle, &statistics)
+      guard let start = IndexPages.startOfMap(with: record, pageSize: Int(statistics.ms_psize)) else { return }
+      madvise(start, info.me_mapsize, MADV_DONTNEED)
+    }
   }
 
   /// Calls `body` while no other process has the folder open; throws `inUse` if one has.
@@ -250,12 +254,11 @@ final class IndexEnvironment: @unchecked Sendable {
   func replaceIndex(isEmpty: Bool = false) throws(CacheError) {
     if isReadOnly { throw .readOnly(path: folder.path) }
     // Look-ups and commits needn't wait until the system frees the old file, after its last descriptor.
-    gate.lockShared()
-    let hasRoom = hasRoom
-    gate.unlock()
-    let old = hasRoom ? duplicateOfIndex() : nil
+    let old = gate.shared { hasRoom } ? duplicateOfIndex() : nil
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
+      // Else look-ups wait until they are unmapped.
+      releasePages()
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }
         close()

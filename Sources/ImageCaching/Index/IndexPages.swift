@@ -27,7 +27,7 @@ struct IndexPages {
   /// Offsets in a table's record (`MDB_db`): its depth, a u16, and its root, a u64.
   private static let (depthOffset, rootOffset, recordByteCount) = (6, 40, 48)
   /// The table of tables.
-  private static let mainTable: MDB_dbi = 1
+  static let mainTable: MDB_dbi = 1
   /// LMDB takes the system's page size.
   static let usualByteCount = 4096
 
@@ -139,7 +139,15 @@ struct IndexPages {
     }
   }
 
-  // MARK: Long values
+  // MARK: Long values and the map
+
+  /// The start of the map that a short value is in; nil if its page isn't a leaf.
+  static func startOfMap(with value: UnsafeRawBufferPointer, pageSize: Int) -> UnsafeMutableRawPointer? {
+    guard let address = value.baseAddress, pageSize > 0 else { return nil }
+    let page = UnsafeRawBufferPointer(start: address - Int(bitPattern: address) % pageSize, count: headByteCount)
+    guard page.littleEndian(at: 10, as: UInt16.self) == leaf, let start = page.baseAddress else { return nil }
+    return UnsafeMutableRawPointer(mutating: start - Int(page.littleEndian(at: 0, as: UInt64.self)) * pageSize)
+  }
 
   /// The bytes of the file that a mapped long value takes beyond its first page, whose head LMDB reads when it removes the value. nil if
   /// the value has no such pages.
@@ -175,12 +183,9 @@ package final class IndexReadAhead: Sendable {
 
   /// Nil if the index is small, or if the system can't start a thread.
   init?(_ environment: IndexEnvironment) {
-    guard environment.indexDiskBytes >= Self.leastByteCount else { return nil }
-    do throws(ThreadError) {
-      _ = try WorkerThread(name: "read-ahead") { [stop] in Self.run(environment, stop) }
-    } catch {
-      return nil
-    }
+    guard environment.indexDiskBytes >= Self.leastByteCount,
+      (try? WorkerThread(name: "read-ahead", body: { [stop] in Self.run(environment, stop) })) != nil
+    else { return nil }
   }
 
   deinit { stop.isSet.store(true, ordering: .relaxed) }
@@ -191,14 +196,15 @@ package final class IndexReadAhead: Sendable {
     guard
       let pages = try? environment.read({ (transaction) throws(CacheError) in
         try IndexPages(file: file.number).leaves(of: "entries", in: transaction)
-      }), let last = pages.last, let map = MappedIndex(file, pageCount: last + 1)
+      })
     else { return }
+    let pageSize = IndexPages.usualByteCount
     let sample = stride(from: 0, to: pages.count, by: max(1, pages.count / sampleCount)).map { pages[$0] }
-    guard sample.contains(where: { !map.isInMemory($0) }) else { return }
+    guard sample.contains(where: { system_is_resident(file.number, off_t($0 * pageSize), pageSize) == 0 }) else { return }
     var start = 0
     while start < pages.count, !stop.isSet.load(ordering: .relaxed) {
       let piece = pages[start..<min(start + pagesInPiece, pages.count)]
-      for page in piece { map.request(page) }
+      for page in piece { system_will_need(file.number, off_t(page * pageSize), off_t(pageSize)) }
       // Limit requests to one piece, so that pages of look-ups don't queue behind all of them.
       if let last = piece.last { Self.wait(for: last, file) }
       start = piece.endIndex
@@ -214,23 +220,4 @@ package final class IndexReadAhead: Sendable {
 extension ImageCache {
   /// Starts reading the index ahead for many look-ups, until the returned object is released. Nil if that wouldn't help.
   package func readAhead() -> IndexReadAhead? { IndexReadAhead(environment) }
-}
-
-/// A separate map of the index, used only for advice to the system.
-private struct MappedIndex: ~Copyable {
-  private static let pageSize = IndexPages.usualByteCount
-  private let start: UnsafeMutableRawPointer
-  private let byteCount: Int
-
-  /// Nil if there is no address space for it.
-  init?(_ file: borrowing FileDescriptor, pageCount: Int) {
-    byteCount = pageCount * Self.pageSize
-    guard let start = mmap(nil, byteCount, PROT_READ, MAP_SHARED, file.number, 0), start != MAP_FAILED else { return nil }
-    self.start = start
-  }
-
-  deinit { munmap(start, byteCount) }
-
-  func isInMemory(_ page: Int) -> Bool { system_is_resident(start + page * Self.pageSize, Self.pageSize) != 0 }
-  func request(_ page: Int) { madvise(start + page * Self.pageSize, Self.pageSize, MADV_WILLNEED) }
 }

@@ -83,6 +83,12 @@ final class ReadWriteLock: @unchecked Sendable {
   func lockShared() { check(pthread_rwlock_rdlock(lock)) }
   func unlock() { check(pthread_rwlock_unlock(lock)) }
 
+  func shared<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lockShared()
+    defer { unlock() }
+    return try body()
+  }
+
   func alone<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     check(pthread_rwlock_wrlock(lock))
     defer { unlock() }

@@ -30,11 +30,7 @@ final class CacheUpkeep: Sendable {
       return !state.isRunning
     }
     guard starts else { return }
-    do throws(ThreadError) {
-      _ = try WorkerThread(name: "upkeep") { self.run() }
-    } catch {
-      run()
-    }
+    if (try? WorkerThread(name: "upkeep") { self.run() }) == nil { run() }
   }
 
   /// Waits until all added work is done.

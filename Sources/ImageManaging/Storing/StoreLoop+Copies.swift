@@ -197,8 +197,9 @@ extension StoreLoop {
       return false
     }
     do throws(CacheError) {
-      let isRemoved = try cache.write { writer throws(CacheError) in try writer.removeIfUnchanged(key, head) }
-      if isRemoved { context.recordWarning("the cached copy of \(url) was damaged and has been removed") }
+      if try cache.removeDamaged(key, head) {
+        context.recordWarning("the cached copy of \(url) was damaged and has been removed")
+      }
       return true
     } catch {
       context.recordWarning("the cached copy of \(url) is damaged, and removing it failed: \(context.sentence(error))")

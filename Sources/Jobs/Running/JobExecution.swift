@@ -263,7 +263,7 @@ extension JobExecution {
     report.sample(elapsed: elapsed)
     let now = runner.time.monotonic()
     guard meter.isDue(now: now) else { return }
-    memory.sample()
+    if memory.sample() { prepared.cache?.releasePages() }
     progress?.show(
       meter.snapshot(
         totals: report.totals,
@@ -360,17 +360,23 @@ struct MemoryUse {
   private(set) var own: UInt64 = 0
   /// Pages of files (`RssFile`), above all of the index, which LMDB maps.
   private(set) var mapped: UInt64 = 0
+  /// Mapped bytes beyond which pages are given back; the program's own take some 20 MB.
+  private static let mappedLimit: UInt64 = 64 << 20
 
-  mutating func sample() {
+  /// Returns whether to give back mapped pages.
+  @discardableResult
+  mutating func sample() -> Bool {
     let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
+    guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
       let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count - 1)
-      guard count > 0, let text = buffer.baseAddress else { return }
+      guard count > 0, let text = buffer.baseAddress else { return false }
       text[count] = 0
       own = max(own, (Self.kilobytes(of: "RssAnon:", in: text) + Self.kilobytes(of: "RssShmem:", in: text)) * 1024)
-      mapped = max(mapped, Self.kilobytes(of: "RssFile:", in: text) * 1024)
+      let mappedNow = Self.kilobytes(of: "RssFile:", in: text) * 1024
+      mapped = max(mapped, mappedNow)
+      return mappedNow > Self.mappedLimit
     }
   }
 
