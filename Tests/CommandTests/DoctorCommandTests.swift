@@ -56,6 +56,24 @@ import Testing
   private static let hidesFolders = (try? Command("/usr/bin/unshare", ["-m", "/bin/true"]).wait().status) == 0
 
   @Test(.enabled(if: hidesFolders, "needs the right to unshare mounts"))
+  func `the distribution's folder of certificates is used only if it has more than its file`() async throws {
+    let certificates = try await Certificates()
+    let nginx = try await Nginx(serving: Fixtures.path("images/good"), tls: .init(certificates))
+    job.write(urls: [nginx.url("/coarse.jpg")])
+    let (good, other) = (certificates.authority, certificates.client)
+    for (bundle, more, status) in [(good, "", 0), (other, good, 0), (other, "", 2)] {
+      let script = """
+        d=/etc/ssl/certs; mount -t tmpfs none $d && cp \(bundle) $d/ca-certificates.crt
+        for file in \(more); do cp $file $d; done; openssl rehash $d; "$@" check urls.txt; s=$?; "$@" doctor; exit $s
+        """
+      let arguments = ["-m", "sh", "-c", script, "sh", BuiltCommand.path]
+      let result = try await job.start(arguments, of: "/usr/bin/unshare").wait()
+      #expect(result.status == status, "\(result.errorText)")
+      #expect(result.outputText.contains("/etc/ssl/certs\n") == (more != ""), "\(result.outputText)")
+    }
+  }
+
+  @Test(.enabled(if: hidesFolders, "needs the right to unshare mounts"))
   func `a machine without CA certificates is at fault, not its servers`() async throws {
     let nginx = try await Nginx(serving: Fixtures.path("images/good"), tls: .init(try await Certificates()))
     job.write(urls: [nginx.url("/coarse.jpg")])

@@ -102,29 +102,6 @@ func rejection(_ bytes: [UInt8], _ limits: DecodingLimits = DecodingLimits()) ->
   return error
 }
 
-/// A coder that neither decodes nor encodes unless it says so.
-protocol StubCoder: ImageCoder {}
-
-extension StubCoder {
-  func canDecode(_ format: ImageFormat) -> Bool { true }
-
-  func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-    throw ImageError(.undecodable, "a stub")
-  }
-
-  func decode(
-    _ bytes: UnsafeRawBufferPointer,
-    options: DecodingOptions,
-    limits: DecodingLimits
-  ) throws(ImageError) -> DecodedImage {
-    throw ImageError(.undecodable, "a stub for \(limits.budget?.bytes ?? 0) bytes")
-  }
-
-  func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-    throw ImageError(.undecodable, "a stub for \(limits.budget?.bytes ?? 0) bytes")
-  }
-}
-
 /// The error that `body` throws; nil if it succeeds.
 func imageError(_ body: () throws -> some Any) -> ImageError? {
   do {

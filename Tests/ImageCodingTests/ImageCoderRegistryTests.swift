@@ -1,5 +1,6 @@
 import ImageCoding
 import Base
+import TestSupport
 import Testing
 
 @Suite("the coder registry") struct ImageCoderRegistryTests {

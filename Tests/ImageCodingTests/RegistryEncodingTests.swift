@@ -1,5 +1,6 @@
 import ImageCoding
 import Base
+import TestSupport
 import Testing
 
 @Suite("formats for encoding images") struct RegistryEncodingTests {

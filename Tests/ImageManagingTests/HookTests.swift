@@ -168,7 +168,7 @@ private final class Wanted: Sendable {
 /// Storing by a program.
 @Suite struct StoringTests {
   /// Encodes JPEG and PNG: always the same file for each, and counts.
-  private final class Writer: ImageCoder {
+  private final class Writer: StubCoder {
     static let jpeg = SampleImages.jpeg(70)
     static let png = SampleImages.png(71)
     private let count = Atomic(0)
@@ -180,19 +180,6 @@ private final class Wanted: Sendable {
     func encode(_ image: DecodedImage, as format: ImageFormat, options: EncodingOptions) throws(ImageError) -> [UInt8] {
       count.add(1, ordering: .sequentiallyConsistent)
       return format == .jpeg ? Self.jpeg : Self.png
-    }
-    func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
-      throw ImageError(.undecodable, "it only writes")
-    }
-    func decode(
-      _ bytes: UnsafeRawBufferPointer,
-      options: DecodingOptions,
-      limits: DecodingLimits
-    ) throws(ImageError) -> DecodedImage {
-      throw ImageError(.undecodable, "it only writes")
-    }
-    func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
-      throw ImageError(.undecodable, "it only writes")
     }
   }
 

@@ -29,10 +29,12 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(album.origin.requests.isEmpty)
   }
 
-  @Test func `cancelling a running batch stops its requests, each counts once, and the batch ends`() async throws {
+  @Test(arguments: [false, true])
+  func `cancelling a batch, running or paused, stops its requests, and each counts once`(isPaused: Bool) async throws {
     let gate = album.origin.holdAll()
     let batch = try album.prefetcher(concurrency: 4).prefetch(urls: album.urls(0..<20))
     try await gate.waitForWaiting(4)
+    if isPaused { batch.pause() }
     batch.cancel()
     batch.cancel()
     #expect(await batch.value == PrefetchProgress(cancelled: 4))
@@ -72,16 +74,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(requests.readCount == 2 && album.origin.requests.count == 3)
     batch.resume()
     #expect(await batch.value == PrefetchProgress(loaded: 6))
-  }
-
-  @Test func `a paused batch can be cancelled`() async throws {
-    let gate = album.origin.holdAll()
-    let batch = try album.prefetcher(concurrency: 2).prefetch(urls: album.urls(0..<6))
-    try await gate.waitForWaiting(2)
-    batch.pause()
-    batch.cancel()
-    #expect(await batch.value == PrefetchProgress(cancelled: 2))
-    gate.open()
   }
 
   @Test func `overlapping batches share their requests, and each completes`() async throws {

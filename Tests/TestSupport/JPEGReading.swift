@@ -23,3 +23,26 @@ extension JPEGReading {
     try JPEGCoder().proveDecodable(bytes, limits: limits)
   }
 }
+
+/// A coder that neither decodes nor encodes unless it says so.
+public protocol StubCoder: ImageCoder {}
+
+extension StubCoder {
+  public func canDecode(_ format: ImageFormat) -> Bool { true }
+
+  public func header(of prefix: UnsafeRawBufferPointer, isComplete: Bool) throws(ImageError) -> ImageHeader {
+    throw ImageError(.undecodable, "a stub")
+  }
+
+  public func decode(
+    _ bytes: UnsafeRawBufferPointer,
+    options: DecodingOptions,
+    limits: DecodingLimits
+  ) throws(ImageError) -> DecodedImage {
+    throw ImageError(.undecodable, "a stub for \(limits.budget?.bytes ?? 0) bytes")
+  }
+
+  public func proveDecodable(_ bytes: UnsafeRawBufferPointer, limits: DecodingLimits) throws(ImageError) -> ImageProof {
+    throw ImageError(.undecodable, "a stub for \(limits.budget?.bytes ?? 0) bytes")
+  }
+}

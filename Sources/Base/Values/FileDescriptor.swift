@@ -92,8 +92,12 @@ package func readAll(_ descriptor: Int32, at offset: UInt64, into destination: U
 
 /// Calls `body` with the name of each file in an open folder, in no particular order, until it returns false. Returns false if the
 /// folder can't be read, with the error in `errno`.
-package func forEachName<E: Error>(inFolder descriptor: Int32, while body: (String) throws(E) -> Bool) throws(E) -> Bool {
-  let number = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+package func forEachName<E: Error>(
+  inFolder descriptor: Int32,
+  at path: String = ".",
+  while body: (String) throws(E) -> Bool
+) throws(E) -> Bool {
+  let number = openat(descriptor, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   guard number >= 0 else { return false }
   guard let stream = fdopendir(number) else {
     let error = errno
@@ -107,6 +111,16 @@ package func forEachName<E: Error>(inFolder descriptor: Int32, while body: (Stri
     if name != ".", name != "..", try !body(name) { break }
   }
   return true
+}
+
+/// The names of the files in a folder, in no particular order; nil if it can't be read, with the error in `errno`.
+package func names(inFolder path: String) -> [String]? {
+  var names: [String] = []
+  let isRead = forEachName(inFolder: AT_FDCWD, at: path) {
+    names.append($0)
+    return true
+  }
+  return isRead ? names : nil
 }
 
 /// An unlinked file; its storage is freed with its descriptor.

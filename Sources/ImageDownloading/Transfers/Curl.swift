@@ -1,3 +1,4 @@
+import Base
 import CCurl
 import Glibc
 import Platform
@@ -43,10 +44,11 @@ extension ImageDownloader {
 /// As for curl, `CURL_CA_BUNDLE`, or `SSL_CERT_FILE` and `SSL_CERT_DIR`, name them. Otherwise they are where libcurl was built to look, or,
 /// since a build runs on many distributions, where another one keeps them.
 package struct SystemCertificates: Sendable {
-  /// A PEM file, and a folder of PEM files that are named by hashes.
   package private(set) var file: String?
+  /// A folder of PEM files that are named by hashes; the distribution's only if it has more certificates than its file. With a folder,
+  /// libcurl reads the file again for each connection, which takes 26 ms with Debian's.
   package private(set) var folder: String?
-  /// Whether libcurl looks there by itself.
+  /// Whether libcurl finds the file by itself.
   private(set) var isStandard = false
   /// Whether the machine has none, so that no server's certificate can be verified.
   package var isEmpty: Bool { file == nil && folder == nil }
@@ -64,12 +66,17 @@ package struct SystemCertificates: Sendable {
     (file, folder) = (bundle ?? environmentVariable("SSL_CERT_FILE"), bundle == nil ? environmentVariable("SSL_CERT_DIR") : nil)
     let version = curl_version_info(CURLVERSION_SEVENTH)?.pointee
     let standard = version?.cainfo.map { String(cString: $0) }
-    if isEmpty { file = ([standard].compactMap(\.self) + Self.files).first { access($0, R_OK) == 0 } }
-    isStandard = folder == nil && file == standard
-    guard isEmpty, let path = version?.capath.map({ String(cString: $0) }), let entries = opendir(path) else { return }
-    defer { closedir(entries) }
-    // Besides "." and "..".
-    if readdir(entries) != nil, readdir(entries) != nil, readdir(entries) != nil { folder = path }
+    let standardFolder = version?.capath.map { String(cString: $0) }
+    if isEmpty {
+      file = ([standard].compactMap(\.self) + Self.files).first { access($0, R_OK) == 0 }
+      folder = standardFolder
+    }
+    isStandard = file == standard
+    guard let named = folder, named == standardFolder, file == nil || isStandard else { return }
+    // OpenSSL finds such as "06dc52d5.0". Debian's file has 0.2 MB.
+    let found = names(inFolder: named)?.count { $0.utf8.dropFirst(8).first == UInt8(ascii: ".") && $0.last?.isNumber == true }
+    let lines = file.flatMap { readText($0, limit: 16 << 20) }?.utf8.split(separator: UInt8(ascii: "\n"))
+    if found ?? 0 <= lines?.count(where: { $0.starts(with: "-----END".utf8) }) ?? 0 { folder = nil }
   }
 }
 

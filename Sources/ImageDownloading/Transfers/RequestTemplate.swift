@@ -147,12 +147,13 @@ extension DownloadOptions.Connection {
     }
     // A proxy's response to CONNECT isn't the response to the request.
     curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-    if tls.caFile != nil || !SystemCertificates.found.isStandard {
-      // With a file of its own, the system's folder of certificates isn't trusted.
-      let (file, folder) = tls.caFile.map { ($0, nil) } ?? (SystemCertificates.found.file, SystemCertificates.found.folder)
+    let found = SystemCertificates.found
+    // With a file of its own, the system's certificates aren't trusted.
+    let (file, folder) = tls.caFile.map { ($0, nil) } ?? (found.file, found.folder)
+    if tls.caFile != nil || !found.isStandard {
       for option in [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO] { curl_set_text(easy, option, file) }
-      for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, folder) }
     }
+    for option in [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH] { curl_set_text(easy, option, folder) }
   }
 }
 

@@ -366,23 +366,15 @@ struct MemoryUse {
   /// Returns whether to give back mapped pages.
   @discardableResult
   mutating func sample() -> Bool {
-    let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
-      let count = Glibc.read(descriptor, buffer.baseAddress!, buffer.count - 1)
-      guard count > 0, let text = buffer.baseAddress else { return false }
-      text[count] = 0
-      own = max(own, (Self.kilobytes(of: "RssAnon:", in: text) + Self.kilobytes(of: "RssShmem:", in: text)) * 1024)
-      let mappedNow = Self.kilobytes(of: "RssFile:", in: text) * 1024
-      mapped = max(mapped, mappedNow)
-      return mappedNow > Self.mappedLimit
+    let lines = readText("/proc/self/status")?.split(separator: "\n") ?? []
+    func bytes(_ key: String) -> UInt64 {
+      let fields = lines.first { $0.hasPrefix(key) }?.split(whereSeparator: \.isWhitespace)
+      return fields.flatMap { UInt64($0[1]) }.map { $0 * 1024 } ?? 0
     }
-  }
-
-  private static func kilobytes(of key: String, in text: UnsafePointer<CChar>) -> UInt64 {
-    guard let field = strstr(text, key) else { return 0 }
-    return UInt64(strtoull(field + key.utf8.count, nil, 10))
+    own = max(own, bytes("RssAnon:") + bytes("RssShmem:"))
+    let mappedNow = bytes("RssFile:")
+    mapped = max(mapped, mappedNow)
+    return mappedNow > Self.mappedLimit
   }
 }
 

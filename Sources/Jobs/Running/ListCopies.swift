@@ -107,17 +107,14 @@ final class ListCopies: Sendable {
 
   /// All copies; removes what crashed processes left behind.
   private func copies() -> [(name: String, bytes: Int, used: Int)] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
     var copies: [(name: String, bytes: Int, used: Int)] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    for name in names(inFolder: folder) ?? [] {
       var status = stat()
-      guard fstatat(dirfd(stream), name, &status, 0) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      guard stat(path(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
       if !name.hasPrefix(".") {
         copies.append((name, Int(status.st_size), status.st_mtim.tv_sec))
       } else if time(nil) - status.st_mtim.tv_sec > Self.maximumDraftAge {
-        unlinkat(dirfd(stream), name, 0)
+        unlink(path(name))
       }
     }
     return copies

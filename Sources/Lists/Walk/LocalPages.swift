@@ -57,15 +57,10 @@ enum LocalPages {
     var pages: [String] = []
     var folders = [(path: "", depth: 0)]
     while let (path, depth) = folders.popLast() {
-      guard let directory = opendir(path.isEmpty ? folder : "\(folder)/\(path)") else {
+      guard let names = names(inFolder: path.isEmpty ? folder : "\(folder)/\(path)") else {
         throw ListError(manifest: list.name, message: "cannot read its folder '\(path)': \(errorSentence())")
       }
-      defer { closedir(directory) }
-      while let entry = readdir(directory) {
-        let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-          String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        if name.hasPrefix(".") { continue }
+      for name in names where !name.hasPrefix(".") {
         let child = path.isEmpty ? name : "\(path)/\(name)"
         var status = stat()
         guard lstat("\(folder)/\(child)", &status) == 0 else { continue }

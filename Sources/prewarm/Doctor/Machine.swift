@@ -119,11 +119,9 @@ private struct Packages {
       }
     }
     let info = "/var/lib/dpkg/info"
-    guard let entries = opendir(info) else { return }
-    defer { closedir(entries) }
+    guard let names = names(inFolder: info) else { return }
     var owners: [String: String] = [:]
-    while let entry = readdir(entries) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    for name in names {
       guard name.hasSuffix(".list"), name.hasPrefix("lib") || name.hasPrefix("zlib") else { continue }
       let files = Set(Machine.text("\(info)/\(name)").split(separator: "\n"))
       // Packages from before /lib became a link to /usr/lib list their files there.
