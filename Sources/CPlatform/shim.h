@@ -26,7 +26,6 @@ struct system_event {
 
 #ifdef __linux__
 
-#include <malloc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
@@ -94,15 +93,6 @@ static inline void system_name_thread(const char *name) { prctl(PR_SET_NAME, nam
 
 // Kills this process when the thread ends that started it (prctl(2), PR_SET_PDEATHSIG).
 static inline void system_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
-
-// Limits how many separate heaps the threads allocate from (mallopt(3)). Other C libraries than GNU's have one, or none to set.
-static inline void system_limit_heaps(int count) {
-#ifdef M_ARENA_MAX
-  mallopt(M_ARENA_MAX, count);
-#else
-  (void)count;
-#endif
-}
 
 // Starts writing a file's dirty pages without waiting.
 static inline void system_start_writing_back(int file) { sync_file_range(file, 0, 0, 2 /* SYNC_FILE_RANGE_WRITE */); }
@@ -205,8 +195,6 @@ static inline void system_limit_silence(int socket, unsigned int milliseconds) {
 static inline void system_name_thread(const char *name) { pthread_setname_np(name); }
 
 static inline void system_end_with_parent(void) {}
-
-static inline void system_limit_heaps(int count) { (void)count; }
 
 static inline void system_start_writing_back(int file) { (void)file; }
 

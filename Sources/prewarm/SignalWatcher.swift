@@ -19,7 +19,7 @@ enum SignalWatcher {
 
   /// Prepares the process for work that signals can stop. Call it before any thread starts.
   ///
-  /// It blocks the signals in all threads, raises the limit of open files, limits the heaps, and starts to watch: the first
+  /// It blocks the signals in all threads, raises the limit of open files, and starts to watch: the first
   /// signal stops the control. Afterwards the process also ends if it waits while nothing runs that ends by itself: then a file
   /// or a pipe blocks it, and no other thread could wake it. Whatever was committed stays valid. Without its thread all signals
   /// would be ignored, so it throws then.
@@ -31,7 +31,6 @@ enum SignalWatcher {
     var set = signalSet()
     pthread_sigmask(SIG_BLOCK, &set, nil)
     OpenFiles.raiseLimit()
-    WorkerThread.limitHeaps()
     let (control, progress) = (RunControl(), ProgressPrinter(display))
     do {
       _ = try WorkerThread(name: "signals") {

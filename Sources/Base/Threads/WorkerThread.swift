@@ -37,11 +37,6 @@ package final class WorkerThread: Sendable {
     self.life = life
   }
 
-  /// Limits the C library's heaps to one per two processors.
-  ///
-  /// glibc's default, eight per processor, keeps more freed memory: most bodies are allocated on one thread and freed on another.
-  package static func limitHeaps() { system_limit_heaps(Int32(clamping: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2))) }
-
   package var isCurrent: Bool {
     // The system reuses the handle of a thread that has ended.
     handle.isCurrent && !life.hasEnded.load(ordering: .relaxed)
