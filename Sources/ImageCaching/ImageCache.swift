@@ -178,7 +178,7 @@ public final class ImageCache: Sendable {
   /// Lets later writes reuse the pages that earlier ones freed.
   package func reusePages() { environment.reusePages() }
 
-  /// Makes the pages of the index that were read no longer resident in this process; they stay in the system's cache.
+  /// Releases the mapped pages of the index, which then no longer count as this process's memory; they stay in the system's cache.
   package func releasePages() { environment.releasePages() }
 
   /// Creates a file for a body that is written as it arrives.

@@ -142,6 +142,10 @@ extension ImageCache {
     guard try read({ (reader) throws(CacheError) in try reader.transaction.entry(key)?.head.revision }) == head.revision else {
       return false
     }
-    return try write { (writer) throws(CacheError) in try writer.removeIfUnchanged(key, head) }
+    return try write { (writer) throws(CacheError) in
+      guard let current = try writer.transaction.entry(key)?.head, current.revision == head.revision else { return false }
+      try writer.transaction.remove(key, current)
+      return true
+    }
   }
 }

@@ -166,13 +166,6 @@ package struct CacheWriter {
     try transaction.touch([EntryTouch(key, head)], at: now)
   }
 
-  /// Removes a record and its body if it is unchanged since it was read; returns whether it did.
-  func removeIfUnchanged(_ key: CacheKey, _ read: EntryHead) throws(CacheError) -> Bool {
-    guard let head = try transaction.entry(key)?.head, head.revision == read.revision else { return false }
-    try transaction.remove(key, head)
-    return true
-  }
-
   @discardableResult
   package func remove(_ key: CacheKey, identity: [UInt8]) throws(CacheError) -> Bool {
     guard let entry = try entry(key, identity) else { return false }

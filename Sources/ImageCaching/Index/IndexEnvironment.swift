@@ -229,7 +229,7 @@ final class IndexEnvironment: @unchecked Sendable {
     return number < 0 ? nil : FileDescriptor(owning: number)
   }
 
-  /// See ``ImageCache/releasePages()``. Readers may go on meanwhile: they map what they need again.
+  /// See ``ImageCache/releasePages()``. Readers aren't disturbed: they map the pages that they need again.
   func releasePages() {
     // On an error there is nothing to release.
     try? read { (transaction) throws(CacheError) in
@@ -257,7 +257,7 @@ final class IndexEnvironment: @unchecked Sendable {
     let old = gate.shared { hasRoom } ? duplicateOfIndex() : nil
     try writers.alone { () throws(CacheError) in
       if !isEmpty { try writeCompactedCopy() }
-      // Else look-ups wait until they are unmapped.
+      // Otherwise look-ups wait until all of them are unmapped.
       releasePages()
       try gate.alone { () throws(CacheError) in
         guard handle != nil, !isDeleted else { throw .deleted(path: folder.path) }

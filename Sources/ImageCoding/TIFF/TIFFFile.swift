@@ -22,8 +22,8 @@ struct TIFFFile {
   /// Those of reading a header: of any size and number of pages.
   static let headerLimits = DecodingLimits(maximumPixels: .max, maximumFrames: .max, maximumBytes: DecodingLimits().allowedBytes)
 
-  /// libtiff estimates lengths of strips that are missing or 0 by the length of the file, which isn't known, so that it is told 1 TiB. No
-  /// image is longer than this.
+  /// libtiff estimates missing lengths of strips from the length of the file. If that isn't known, it gets 1 TiB; an end beyond
+  /// this limit counts as unknown, since no image is so long.
   private static let longestKnown = 8 << 30
 
   /// Reads the first directory, which must be available, and finds the others. Of a complete file, all pages or the first one must be

@@ -18,7 +18,7 @@ public final class DecodingWorkers: Sendable {
   private let formats = Mutex<Set<ImageFormat>>([])
   private let idle = Mutex<[DecodingProcess]>([])
 
-  /// Addresses besides the images': mimalloc reserves 32 MiB at once, and 64 more to align them.
+  /// Addresses besides the images': mimalloc reserves 32 MiB at a time, and up to twice as much to align them.
   private static let slack = 128 << 20
   /// A worker that an image may have damaged decodes few others.
   private static let maximumImages = 1000

@@ -44,6 +44,7 @@ extension ImageDownloader {
 /// As for curl, `CURL_CA_BUNDLE`, or `SSL_CERT_FILE` and `SSL_CERT_DIR`, name them. Otherwise they are where libcurl was built to look, or,
 /// since a build runs on many distributions, where another one keeps them.
 package struct SystemCertificates: Sendable {
+  /// A PEM file.
   package private(set) var file: String?
   /// A folder of PEM files that are named by hashes; the distribution's only if it has more certificates than its file. With a folder,
   /// libcurl reads the file again for each connection, which takes 26 ms with Debian's.
@@ -73,7 +74,7 @@ package struct SystemCertificates: Sendable {
     }
     isStandard = file == standard
     guard let named = folder, named == standardFolder, file == nil || isStandard else { return }
-    // OpenSSL finds such as "06dc52d5.0". Debian's file has 0.2 MB.
+    // OpenSSL looks for names such as "06dc52d5.0". Debian's file has 0.2 MB.
     let found = names(inFolder: named)?.count { $0.utf8.dropFirst(8).first == UInt8(ascii: ".") && $0.last?.isNumber == true }
     let lines = file.flatMap { readText($0, limit: 16 << 20) }?.utf8.split(separator: UInt8(ascii: "\n"))
     if found ?? 0 <= lines?.count(where: { $0.starts(with: "-----END".utf8) }) ?? 0 { folder = nil }

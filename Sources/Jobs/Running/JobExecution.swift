@@ -360,10 +360,10 @@ struct MemoryUse {
   private(set) var own: UInt64 = 0
   /// Pages of files (`RssFile`), above all of the index, which LMDB maps.
   private(set) var mapped: UInt64 = 0
-  /// Mapped bytes beyond which pages are given back; the program's own take some 20 MB.
+  /// Mapped bytes beyond which the cache's pages are released; the program's own take some 20 MB.
   private static let mappedLimit: UInt64 = 64 << 20
 
-  /// Returns whether to give back mapped pages.
+  /// Returns whether to release the cache's mapped pages.
   @discardableResult
   mutating func sample() -> Bool {
     let lines = readText("/proc/self/status")?.split(separator: "\n") ?? []
