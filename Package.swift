@@ -36,14 +36,14 @@ let package = Package(
     .library(name: "PrewarmObserving", targets: ["PrewarmObserving"]),
   ],
   traits: [
-    .trait(name: "AVIF", description: "Decode and encode AVIF images with libavif, which is loaded when first needed"),
+    // One for all: SwiftPM 6.3 passes several default traits in a random order, and compiles all again whenever it changes.
     .trait(
-      name: "RareFormats",
-      description: "Decode TIFF, HEIC and JPEG XL images with libtiff, libheif and libjxl, which are loaded when first needed"
+      name: "LoadedFormats",
+      description: "Decode AVIF, TIFF, HEIC and JPEG XL, with libraries that are loaded when first needed"
     ),
     .trait(name: "Observing", description: "The module PrewarmObserving: logs with swift-log, metrics with swift-metrics"),
     .trait(name: "FoundationURLs", description: "Loads by Foundation's URL, besides those by strings"),
-    .default(enabledTraits: ["AVIF", "RareFormats"]),
+    .default(enabledTraits: ["LoadedFormats"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -92,10 +92,10 @@ let package = Package(
       [
         "Platform", "Base", "CLoading", "CJPEG", "CPNG", "CWebP", "CGIF", "CExpat", "CZlib",
         .target(name: "CConfinement", condition: .when(platforms: [.linux])),
-        .target(name: "CAVIF", condition: .when(traits: ["AVIF"])),
-        .target(name: "CTIFF", condition: .when(traits: ["RareFormats"])),
-        .target(name: "CHEIF", condition: .when(traits: ["RareFormats"])),
-        .target(name: "CJXL", condition: .when(traits: ["RareFormats"])),
+        .target(name: "CAVIF", condition: .when(traits: ["LoadedFormats"])),
+        .target(name: "CTIFF", condition: .when(traits: ["LoadedFormats"])),
+        .target(name: "CHEIF", condition: .when(traits: ["LoadedFormats"])),
+        .target(name: "CJXL", condition: .when(traits: ["LoadedFormats"])),
       ]
     ),
     library("ImageCaching", ["Platform", "Base", "CLMDB", "CXXHash", "CCrypto"]),

@@ -1,7 +1,5 @@
-#if AVIF
+#if LoadedFormats
 import CAVIF
-#endif
-#if RareFormats
 import CHEIF
 #endif
 public import Base
@@ -22,7 +20,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
 
   /// Creates a registry of `coders`, the last of which has precedence.
   public init(_ coders: [any ImageCoder] = []) { entries = coders.map { Entry($0) } }
-  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; AVIF with the package's trait `AVIF`; TIFF, HEIC and JPEG XL with its trait `RareFormats`.
+  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; with the package's trait `LoadedFormats` AVIF, TIFF, HEIC and JPEG XL.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
       JPEGCoder(),
@@ -33,10 +31,8 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
       ICOCoder(),
       SVGCoder(),
     ])
-    #if AVIF
+    #if LoadedFormats
     registry.add(AVIFCoder())
-    #endif
-    #if RareFormats
     registry.add(TIFFCoder())
     registry.add(HEICCoder())
     registry.add(JPEGXLCoder())
@@ -54,10 +50,8 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
     guard coder(for: format) != nil else { return "no coder decodes it" }
     do throws(ImageError) {
       switch format {
-      #if AVIF
+      #if LoadedFormats
       case .avif: _ = try CAVIFFunctions.loaded()
-      #endif
-      #if RareFormats
       case .heic: _ = try CHEIFFunctions.loaded()
       case .tiff: try TIFFReader.requireLibrary()
       case .jpegXL: _ = try JXLDecoder.library()

@@ -109,8 +109,8 @@ import Testing
   @Test(
     arguments: [
       (40, 0, 4), (40, 3, 4), (40, 1 << 30, 4), (20, 9, 4), (32, 1 << 60, 8), (44, 4, 2), (92, 4, 2), (136, 1 << 60, 8),
-    ]
-      + [(136, 0, 8), (80, 1, 8), (80, 1 << 40, 8), (128, 0, 8), (128, 1 << 62, 8), (94, 4000, 2)]
+      (136, 0, 8), (80, 1, 8), (80, 1 << 40, 8), (128, 0, 8), (128, 1 << 62, 8), (94, 4000, 2),
+    ] as [(Int, Int, Int)]
   )
   func `impossible values of a meta page are rejected as damaged before the index is mapped`(
     field: (offset: Int, value: Int, byteCount: Int)

@@ -28,11 +28,8 @@ struct FixtureImage: CustomTestStringConvertible, Sendable {
 
   private static let folders: [String] = {
     var folders = ["bmp", "ico"]
-    #if AVIF
-    folders.append("avif")
-    #endif
-    #if RareFormats
-    folders += ["tiff", "heic", "jxl"]
+    #if LoadedFormats
+    folders += ["avif", "tiff", "heic", "jxl"]
     #endif
     return folders
   }()

@@ -37,7 +37,7 @@ import Testing
     check(stored, try Standard.decode(bytes), orientation)
   }
 
-  #if RareFormats
+  #if LoadedFormats
   @Test(arguments: 1...8) func `every orientation of a JPEG XL puts the corners in the right places`(orientation: Int) throws {
     func turned(_ orientation: Int) throws -> DecodedImage {
       var bytes = FixtureImage.named("turned.jxl").bytes

@@ -1,4 +1,4 @@
-#if AVIF && RareFormats
+#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport

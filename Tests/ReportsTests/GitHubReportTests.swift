@@ -41,7 +41,7 @@ struct ReadCommand: Equatable {
 
   @Test func `counting failures are errors with file and line, at most ten of each kind and then a count`() throws {
     let commands = try commands(RichRun.report())
-    #expect(commands.map(\.name).filter { $0 == "notice" }.count == 1)
+    #expect(commands.count { $0.name == "notice" } == 1)
     expectGolden(commands[0].message)
     let missing = commands.filter { $0.properties["title"] == "http-status 404" }
     #expect(missing.count == 11)

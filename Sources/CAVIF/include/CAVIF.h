@@ -4,7 +4,7 @@
 // libavif, loaded with the first image that needs it: its five codecs take 8 MB, which most runs don't need. It reports
 // errors by status and reads through callbacks, which can be Swift's, so Swift calls it directly.
 
-// Without the trait AVIF nothing uses this module, but SwiftPM compiles it; libavif's headers aren't needed then.
+// Without the trait LoadedFormats nothing uses this module, but SwiftPM compiles it; libavif's headers aren't needed then.
 #if __has_include(<avif/avif.h>)
 #include <CLoading.h>
 #include <avif/avif.h>

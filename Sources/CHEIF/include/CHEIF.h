@@ -4,7 +4,7 @@
 // libheif, and the decoder of its pictures, libde265; both are loaded with the first image that needs them. They report errors by
 // status and call back only C, so Swift calls libheif directly.
 
-// Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; the headers aren't needed then.
+// Without the trait LoadedFormats nothing uses this module, but SwiftPM compiles it; the headers aren't needed then.
 #if __has_include(<libheif/heif.h>) && __has_include(<libde265/de265.h>)
 #include <libheif/heif.h>
 #include <CLoading.h>

@@ -4,7 +4,7 @@
 // libjxl's decoder, loaded with the first image that needs it. It reports errors by status, so Swift calls it directly, except for
 // the call that works and allocates.
 
-// Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; libjxl's headers aren't needed then.
+// Without the trait LoadedFormats nothing uses this module, but SwiftPM compiles it; libjxl's headers aren't needed then.
 #if __has_include(<jxl/decode.h>)
 #include <jxl/decode.h>
 // Included by decode.h from version 0.7 on.

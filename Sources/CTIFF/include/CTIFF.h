@@ -4,7 +4,7 @@
 // libtiff behind a reader of pages, loaded with the first image that needs it: with its codecs it takes 6 MB, which most runs don't
 // need. It is in C, since libtiff's functions for tags are variadic, which Swift can't call.
 
-// Without the trait RareFormats nothing uses this module, but SwiftPM compiles it; libtiff's headers aren't needed then.
+// Without the trait LoadedFormats nothing uses this module, but SwiftPM compiles it; libtiff's headers aren't needed then.
 #if __has_include(<tiffio.h>)
 
 #include <CLoading.h>

@@ -1,4 +1,4 @@
-#if AVIF
+#if LoadedFormats
 import Base
 import CAVIF
 

@@ -1,4 +1,4 @@
-#if AVIF
+#if LoadedFormats
 import CAVIF
 import Base
 

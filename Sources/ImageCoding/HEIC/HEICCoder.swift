@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 package import Base
 
 /// HEIC by libheif and libde265: pictures and grids coded with HEVC, 8 to 16 bits per sample, with or without alpha.

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import Base
 
 /// What a HEIC file contains: its header, and the pictures to decode.

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import Base
 
 /// A picture of a HEIC file: coded, or derived from coded ones (ISO/IEC 23008-12, section 6.6).

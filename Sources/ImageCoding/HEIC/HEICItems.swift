@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import Base
 
 /// The items of a HEIC file with their properties and references, from its meta box (ISO/IEC 23008-12 and ISO/IEC 14496-12, section

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 package import Base
 
 /// JPEG XL by libjxl: bare codestreams and containers, lossy, lossless and recompressed JPEG, with or without alpha, including

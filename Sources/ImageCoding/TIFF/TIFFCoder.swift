@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 package import Base
 
 /// TIFF by libtiff, classic and BigTIFF: strips and tiles, joint and separate planes, compressed by CCITT fax, LZW, Deflate,

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import CLoading
 import CTIFF
 import Base

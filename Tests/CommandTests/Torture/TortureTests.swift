@@ -29,7 +29,7 @@ import Testing
     let torture = try await TortureJob(kind)
     let counts = try await countCalls(torture)
     var random = SeededRandom(seed: 20_261_121)
-    let faults = Fault.errors.flatMap { row in
+    let faults = Fault.errors.flatMap { row -> [Fault] in
       let places = Array(1...max(1, counts[row.call] ?? 0)).filter { _ in counts[row.call] != nil }
       let chosen = Self.isComplete ? places : Array(places.shuffled(using: &random).prefix(Self.sample))
       return row.errors.flatMap { error in chosen.map { Fault(call: row.call, error: error, place: $0) } }

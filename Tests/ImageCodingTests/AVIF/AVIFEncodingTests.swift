@@ -1,4 +1,4 @@
-#if AVIF
+#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport

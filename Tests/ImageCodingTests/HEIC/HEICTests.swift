@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -64,10 +64,12 @@ import Testing
     }
     expectGolden(message(Array(Array(repeating: [UInt8]().boxed("free"), count: 10_001).joined())), for: "boxes")
     expectGolden(message(([0, 0, 0, 0] + [UInt8](repeating: 0, count: 600_000).boxed("iloc")).boxed("meta")), for: "tables")
-    let typed = (1...5_001).flatMap { number in
-      ([2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255), 0, 0] + "hvc1".utf8 + [0] as [UInt8]).boxed("infe")
+    let typed = (1...5_001).flatMap { number -> [UInt8] in
+      let index: [UInt8] = [2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255), 0, 0]
+      return (index + Array("hvc1\0".utf8)).boxed("infe")
     }
-    let items = [0, 0, 0, 0, UInt8(5_001 >> 8), UInt8(5_001 & 255)] + typed
+    let count: [UInt8] = [0, 0, 0, 0, UInt8(5_001 >> 8), UInt8(5_001 & 255)]
+    let items = count + typed
     expectGolden(message(([0, 0, 0, 0] + items.boxed("iinf")).boxed("meta")), for: "items")
   }
 

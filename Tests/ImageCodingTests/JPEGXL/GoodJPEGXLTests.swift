@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import Foundation
 import ImageCoding
 import Base
@@ -65,10 +65,11 @@ import Testing
     let file = Self.compressedMetadata
     let padding = 2 << 20
     let length = (0..<4).map { UInt8(truncatingIfNeeded: (padding + 8) >> (24 - 8 * $0)) }
-    let padded = file[..<32] + length + "free".utf8 + [UInt8](repeating: 0, count: padding) + file[32...]
-    let error = try #require(imageError { try Standard.header(Array(padded), prefix: 1000) })
+    let box: [UInt8] = length + Array("free".utf8) + [UInt8](repeating: 0, count: padding)
+    let padded = Array(file[..<32]) + box + file[32...]
+    let error = try #require(imageError { try Standard.header(padded, prefix: 1000) })
     #expect(error.neededStart == padding + 40 && error.kind == .needsMoreBytes(minimum: padding + 48))
-    #expect(try Standard.header(Array(padded), prefix: padding + 1000).size == ImageSize(width: 16, height: 8))
+    #expect(try Standard.header(padded, prefix: padding + 1000).size == ImageSize(width: 16, height: 8))
   }
 
   @Test(arguments: ["photo.jxl", "pieces.jxl", "located.jxl"])

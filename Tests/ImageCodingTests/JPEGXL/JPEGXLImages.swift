@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import ImageCoding
 import Base
 

@@ -18,7 +18,8 @@ import Testing
   @Test func `the root element may follow long comments, compressed or not`() throws {
     let document = SVG.document(attributes: "width='20' height='10'")
     for length in [30_000, 300_000] {
-      let text = "<?xml version='1.0'?>\n<!-- \((0..<length / 8).map { String($0 + 1_000_000) + " " }.joined()) -->\n\(document)"
+      let comment = (0..<length / 8).map { "\($0 + 1_000_000) " }.joined()
+      let text = "<?xml version='1.0'?>\n<!-- \(comment) -->\n\(document)"
       for bytes in [Array(text.utf8), Array(text.utf8).gzipped] {
         #expect(try SVG.header(bytes).size == ImageSize(width: 20, height: 10))
         #expect(try SVG.prove(bytes).warnings == [])

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import Foundation
 import ImageCoding
 import Base

@@ -1,4 +1,4 @@
-#if RareFormats
+#if LoadedFormats
 import ImageCoding
 import Base
 import Testing
@@ -16,17 +16,16 @@ import Testing
   @Test(arguments: [1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 32])
   func `samples of all sizes cover black to white`(_ bits: Int) throws {
     // Three samples: all bits, none, and the highest one.
-    let text =
-      String(repeating: "1", count: bits) + String(repeating: "0", count: bits) + "1" + String(repeating: "0", count: bits)
-    let padded = Array(text.utf8) + Array(repeating: UInt8(ascii: "0"), count: 8)
-    let bytes = stride(from: 0, to: bits * 3 + 7, by: 8).map { start in
-      padded[start..<min(start + 8, padded.count)].reduce(0) { $0 << 1 | ($1 & 1) }
+    let row = (0..<bits * 3 + 8).map { UInt8($0 < bits || $0 == 2 * bits ? 1 : 0) }
+    let bytes = stride(from: 0, to: bits * 3 + 7, by: 8).map { start -> UInt8 in
+      row[start..<min(start + 8, row.count)].reduce(0) { $0 << 1 | $1 }
     }
     var file = TIFFFile(TIFFFile.Page(width: 3, height: 1, bits: bits, bytes))
     file.isBigEndian = true
     let image = try Standard.decode(file.bytes)
-    let half = bits == 1 ? 255 : Int(Double(1 << (bits - 1)) / (Double(1 << bits) - 1) * 255)
-    #expect(image.pixels.bytes[0] == 255 && image.pixels.bytes[4] == 0 && abs(Int(image.pixels.bytes[8]) - half) <= 1)
+    let maximum = Double(1 << bits - 1)
+    let half = Double(1 << (bits - 1)) / maximum * 255
+    #expect(image.pixels.bytes[0] == 255 && image.pixels.bytes[4] == 0 && abs(Double(image.pixels.bytes[8]) - half) <= 1)
   }
 
   @Test func `white may be 0`() throws {
@@ -82,7 +81,7 @@ import Testing
 
   @Test func `separate planes are joined, and unused ones decoded too`() throws {
     var page = TIFFFile.Page(width: 2, height: 1, samples: 6, photometric: 2, [], [284: [2], 338: [0, 2, 0]])
-    page.strips = (0..<6).map { [UInt8($0 * 10), UInt8($0 * 10 + 1)] }
+    page.strips = (0..<6).map { (plane: UInt8) in [plane * 10, plane * 10 + 1] }
     #expect(try Standard.decode(TIFFFile(page).bytes).pixels.bytes == [0, 10, 20, 40, 1, 11, 21, 41])
     page.fields[273] = [8, 10, 12, 14, 16, 0]
     #expect(TIFF.error(TIFFFile(page).bytes)?.kind == .undecodable)
