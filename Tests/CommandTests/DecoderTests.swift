@@ -126,6 +126,14 @@ import Testing
     #expect(doctored.error(good) == ImageError(.outOfMemory, "cannot start a decoder: its parent process has ended"))
   }
 
+  @Test func `when the program is done with decoders, they have ended`() throws {
+    var doctored: Doctored? = try Doctored()
+    #expect(doctored?.error(SampleImages.jpeg(0)) == nil)
+    let worker = try #require(doctored?.children.first?.process)
+    doctored = nil
+    #expect(kill(worker, 0) == -1)
+  }
+
   @Test func `60 images with 20 crashes leave no process and no descriptor`() async throws {
     let doctored = try Doctored()
     try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -15,6 +15,10 @@ package enum DecodingTemplate {
   /// Serves until the program ends that started it.
   package static func run() -> Never {
     try? serve()
+    // The workers' sockets are closed, too. Their processor time counts as the program's if they are waited for; one that hangs is killed
+    // when the alarm ends this process.
+    alarm(1)
+    while wait(nil) > 0 {}
     _exit(0)
   }
 
