@@ -37,7 +37,6 @@ import Testing
     check(stored, try Standard.decode(bytes), orientation)
   }
 
-  #if LoadedFormats
   @Test(arguments: 1...8) func `every orientation of a JPEG XL puts the corners in the right places`(orientation: Int) throws {
     func turned(_ orientation: Int) throws -> DecodedImage {
       var bytes = FixtureImage.named("turned.jxl").bytes
@@ -51,7 +50,6 @@ import Testing
     }
     check(try turned(1).pixels, try turned(orientation), orientation)
   }
-  #endif
 
   /// By quarter turns anti-clockwise and then the mirror's axis (nil: none).
   @Test(

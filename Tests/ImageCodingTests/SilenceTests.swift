@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -39,4 +38,3 @@ import Testing
     #expect(String(decoding: child?.standardErrorContent ?? [], as: UTF8.self) == "")
   }
 }
-#endif

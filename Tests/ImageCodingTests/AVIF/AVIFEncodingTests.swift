@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -56,4 +55,3 @@ import Testing
     #expect(imageError { try AVIFCoder().encode(photo, as: .webp, options: EncodingOptions()) }?.kind == .unencodable)
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -72,4 +71,3 @@ import Testing
     #expect(image.pixels.size == ImageSize(width: 60, height: 40))
   }
 }
-#endif

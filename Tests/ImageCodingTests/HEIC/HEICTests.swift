@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -105,4 +104,3 @@ import Testing
     #expect(found >= 190, "\(found) of 200")
   }
 }
-#endif

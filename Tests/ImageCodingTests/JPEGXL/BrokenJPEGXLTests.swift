@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -94,4 +93,3 @@ import Testing
     #expect(try Standard.decode(.containerStart + [0, 0, 0, 0] + Array("jxlc".utf8) + image) == Standard.decode(image))
   }
 }
-#endif

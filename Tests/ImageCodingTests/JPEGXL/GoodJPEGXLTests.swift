@@ -1,4 +1,3 @@
-#if LoadedFormats
 import Foundation
 import ImageCoding
 import Base
@@ -101,4 +100,3 @@ import Testing
     #expect(images.first?.animation?.loopCount == 3)
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 
@@ -93,4 +92,3 @@ extension [UInt8] {
     [0x0D, 0x0A, 0x87, 0x0A].boxed("JXL ") + Array("jxl \0\0\0\0jxl ".utf8).boxed("ftyp")
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import TestSupport
@@ -165,4 +164,3 @@ extension ImageError {
     if case .memory = kind { true } else { false }
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import Testing
@@ -55,4 +54,3 @@ import Testing
     #expect(image.pixels.size == ImageSize(width: orientation < 5 ? 3 : 2, height: orientation < 5 ? 2 : 3))
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import Foundation
 import ImageCoding
 import Base
@@ -102,4 +101,3 @@ struct TIFFFile {
     return isBigEndian ? little.reversed() : little
   }
 }
-#endif

@@ -1,4 +1,3 @@
-#if LoadedFormats
 import ImageCoding
 import Base
 import Testing
@@ -125,4 +124,3 @@ import Testing
     #expect(error?.message == sentence)
   }
 }
-#endif
