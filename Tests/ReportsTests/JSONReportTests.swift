@@ -77,7 +77,7 @@ let hostileTexts = [
   @Test func `timestamps agree with the calendar`() throws {
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-    for day in stride(from: -20_000, through: 80_000, by: 61) {
+    for day in stride(from: -20_000, through: 80_000, by: 487) {
       let start = Timestamp(milliseconds: Int64(day) * 86_400_000 + 45_296_789)
       let run = RunReport(version: "", job: JobIdentity(name: "a", file: nil), words: .job, startedAt: start)
       let text = try parse(run.finish(makeEnd(after: .zero)))["started_at"] as? String
