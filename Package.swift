@@ -36,7 +36,7 @@ let package = Package(
     .library(name: "PrewarmObserving", targets: ["PrewarmObserving"]),
   ],
   traits: [
-    // One for all: SwiftPM 6.3 passes several default traits in a random order, and compiles all again whenever it changes.
+    // One trait for all: SwiftPM 6.3 passes several default traits in a random order, and compiles everything again when it changes.
     .trait(
       name: "LoadedFormats",
       description: "Decode AVIF, TIFF, HEIC and JPEG XL, with libraries that are loaded when first needed"

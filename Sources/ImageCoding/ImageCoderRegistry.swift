@@ -20,7 +20,7 @@ public struct ImageCoderRegistry: Sendable, CustomStringConvertible {
 
   /// Creates a registry of `coders`, the last of which has precedence.
   public init(_ coders: [any ImageCoder] = []) { entries = coders.map { Entry($0) } }
-  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG; with the package's trait `LoadedFormats` AVIF, TIFF, HEIC and JPEG XL.
+  /// JPEG, PNG, WebP, GIF, BMP, ICO and SVG, and with the package's trait `LoadedFormats` also AVIF, TIFF, HEIC and JPEG XL.
   public static let standard: ImageCoderRegistry = {
     var registry = ImageCoderRegistry([
       JPEGCoder(),

@@ -124,7 +124,7 @@ struct ClientTests {
     folder.write(manifest(name, dependencies), to: "\(name)/Package.swift")
     let source = try #require(readFile(Fixtures.path("\(name)/\(file)")))
     folder.write(source, to: "\(name)/Sources/\(name)/\(file)")
-    // SwiftPM 6.3 passes several traits in the order of a set, and compiles all again when that changes.
+    // SwiftPM 6.3 passes several traits in a random order, and compiles everything again when it changes.
     let swift = ["SWIFT_DETERMINISTIC_HASHING=1", "swift"]
     let how = ["build", "--package-path", package, "--scratch-path", "\(Repository.path)/.build/\(name)", "--product", name]
     let build = try await Command("/usr/bin/env", swift + how).wait(timeout: .seconds(1800))

@@ -8,9 +8,8 @@ import Testing
     func canDecode(_ format: ImageFormat) -> Bool { format == .gif || format == .png }
   }
 
-  @Test func `the standard registry decodes these formats`() {
-    let expected: Set<ImageFormat> = [.jpeg, .png, .gif, .webp, .bmp, .svg, .ico, .avif, .heic, .tiff, .jpegXL]
-    #expect(Set(ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) != nil }) == expected)
+  @Test func `the standard registry decodes every format`() {
+    #expect(ImageFormat.allCases.filter { ImageCoderRegistry.standard.coder(for: $0) == nil } == [])
   }
 
   @Test func `the coder added last is tried first`() {

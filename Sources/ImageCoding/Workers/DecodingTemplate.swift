@@ -15,8 +15,8 @@ package enum DecodingTemplate {
   /// Serves until the program ends that started it.
   package static func run() -> Never {
     try? serve()
-    // The workers' sockets are closed, too. Their processor time counts as the program's if they are waited for; one that hangs is killed
-    // when the alarm ends this process.
+    // The workers end with the program, too. Their processor time counts as the program's only if this process waits for them. The alarm
+    // ends it if one hangs, which kills that worker.
     alarm(1)
     while wait(nil) > 0 {}
     _exit(0)

@@ -362,7 +362,7 @@ struct MemoryUse {
   private(set) var mapped: UInt64 = 0
   /// Mapped bytes beyond which the cache's pages are released; the program's own take some 20 MB.
   private static let mappedLimit: UInt64 = 64 << 20
-  /// To map released pages again, if they are still needed, takes 70 µs a MB: at most 2 % of the time.
+  /// Limits what releases cost to about 2 % of the time: mapping released pages again takes 70 µs per MB.
   private static let releasedBytesPerSample: UInt64 = 32 << 20
   /// Samples until the next release.
   private var pause: UInt64 = 0
