@@ -240,7 +240,11 @@ private struct TimelineChart {
     let drawing =
       [HTML.label("URLs per second", x: frame.left, y: 15, anchor: "start", style: "strong")]
       + frame.grid { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
-      + ticks.map { HTML.label(time($0, step: tickStep), x: x($0), y: ChartFrame.height - 6) }
+      + ticks.map { tick in
+        // The middle of a word at the end of the axis would put its end outside of the picture.
+        let (place, anchor) = x(tick) > frame.right - 16 ? (ChartFrame.width, "end") : (x(tick), "middle")
+        return HTML.label(time(tick, step: tickStep), x: place, y: ChartFrame.height - 6, anchor: anchor)
+      }
       + spans.flatMap(bars) + byteStrip
     let rows = spans.map { span in
       [elapsed(.seconds(span.end)), grouped(span.step.urls), grouped(span.step.bad), byteCount(Double(span.step.receivedBytes))]

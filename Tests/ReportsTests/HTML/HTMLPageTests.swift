@@ -261,10 +261,15 @@ import Testing
     #expect(chosen.opened.last == 0 || chosen.opened.last == 12)
   }
 
-  @Test(arguments: [1280, 390])
-  func `chart labels stay within the chart and beside their lines, on a phone too`(width: Int) async throws {
+  @Test(arguments: [1280, 390], [false, true])
+  func `chart labels stay within the chart and beside their lines, on a phone too`(width: Int, endsOnLabel: Bool) async throws {
+    var report = Self.report
+    if endsOnLabel {
+      report.timeline = Timeline(step: .seconds(10), steps: Array(repeating: .init(urls: 1), count: 3))
+      report.end.duration = .seconds(30)
+    }
     let found: [[String]] = try await Chromium(width: width).open(
-      Self.page,
+      HTMLReport().text(report),
       """
       const clipped = [], crossed = [];
       for (const chart of all("svg.chart")) {
