@@ -27,6 +27,9 @@ struct ChartFrame {
 
   var axis: HTML { .rule("axis", from: (left, bottom), to: (right, bottom)) }
 
+  /// A word below the axis, with its middle at `x` unless its end, 24 from there at most, would be outside of the picture.
+  func tick(_ words: String, at x: Double) -> HTML { .label(words, x: min(x, Self.width - 24), y: Self.height - 6) }
+
   func grid(_ words: (Double) -> String) -> [HTML] {
     gridValues.flatMap { value in
       [
@@ -150,7 +153,7 @@ private struct LatencyChart {
     let (median, ninety, late) = (histogram.percentile(0.5) ?? 0, histogram.percentile(0.9) ?? 0, histogram.percentile(0.99) ?? 0)
     let times = "\(latency(median)) median, \(latency(ninety)) p90, \(latency(late)) p99"
     let sentence = "\(counted(histogram.count, "transfer")): \(times), \(latency(histogram.maximumMilliseconds)) the longest"
-    let labels = ticks.map { HTML.label(words(ofTick: $0), x: x($0), y: frame.bottom + 18) }
+    let labels = ticks.map { frame.tick(words(ofTick: $0), at: x($0)) }
     let bars = histogram.buckets.filter { $0.count > 0 }.map { bound, count in
       let tip = "\(latency(bound / Self.step)) to \(latency(bound)): \(grouped(count))"
       let start = x(bound / Self.step)
@@ -240,11 +243,7 @@ private struct TimelineChart {
     let drawing =
       [HTML.label("URLs per second", x: frame.left, y: 15, anchor: "start", style: "strong")]
       + frame.grid { $0 < 1 ? fixed($0, decimals: 1) : grouped(UInt64(min($0, 1e18))) }
-      + ticks.map { tick in
-        // The middle of a word at the end of the axis would put its end outside of the picture.
-        let (place, anchor) = x(tick) > frame.right - 16 ? (ChartFrame.width, "end") : (x(tick), "middle")
-        return HTML.label(time(tick, step: tickStep), x: place, y: ChartFrame.height - 6, anchor: anchor)
-      }
+      + ticks.map { frame.tick(time($0, step: tickStep), at: x($0)) }
       + spans.flatMap(bars) + byteStrip
     let rows = spans.map { span in
       [elapsed(.seconds(span.end)), grouped(span.step.urls), grouped(span.step.bad), byteCount(Double(span.step.receivedBytes))]

@@ -267,6 +267,8 @@ import Testing
     if endsOnLabel {
       report.timeline = Timeline(step: .seconds(10), steps: Array(repeating: .init(urls: 1), count: 3))
       report.end.duration = .seconds(30)
+      report.traffic.latency = LatencyHistogram()
+      report.traffic.latency.record(nanoseconds: 2_700_000)
     }
     let found: [[String]] = try await Chromium(width: width).open(
       HTMLReport().text(report),
