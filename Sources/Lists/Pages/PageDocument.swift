@@ -75,18 +75,20 @@ private final class PageReader {
   private let collector: PageCollector
   private let limits: PageLimits
   /// The memory that the trees may still use.
-  private var remainingBytes: Int
+  private var remainingBytes = 0
   private var frames: [(text: [UInt8], line: UInt64, depth: Int)] = []
 
   init(_ collector: PageCollector) {
     self.collector = collector
     limits = collector.rules.limits
-    remainingBytes = limits.totalTreeBytes
   }
 
   func read(_ bytes: UnsafeRawBufferPointer, contentType: String?) {
     let (encoding, markBytes) = PageEncoding.of(bytes, contentType: contentType, isPage: true)
-    collector.withText(bytes, encoding, markBytes: markBytes) { readParts($0, firstLine: 1, depth: 0) }
+    collector.withText(bytes, encoding, markBytes: markBytes) { text in
+      remainingBytes = limits.totalTreeBytes(of: text.count)
+      readParts(text, firstLine: 1, depth: 0)
+    }
     // After the page's own tree, so that there is one tree at a time. Each starts with the base of its page.
     let base = collector.base
     var next = 0

@@ -44,6 +44,10 @@ package struct PageLimits: Sendable, Hashable {
   package var frames = 4
 
   package init() {}
+
+  /// The memory of all trees of a page with so many bytes. Pages of repeated tags, parsed in parts and each part twice, took up to 128
+  /// times their size, and 301 times if four different elements are opened again by each `p`.
+  func totalTreeBytes(of pageBytes: Int) -> Int { min(totalTreeBytes, max(treeBytes, 400 * pageBytes)) }
 }
 
 /// Parts of a page or stylesheet that were skipped.
