@@ -54,7 +54,6 @@ final class RequestTemplate {
     curl_set_long(easy, CURLOPT_HTTP_CONTENT_DECODING, 0)
     curl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(options.connectTimeout.wholeMilliseconds)))
     curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
-    curl_set_long(easy, CURLOPT_NETRC, 0)
     // The URL is already normalised, and must be sent exactly as it identifies the image.
     curl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     curl_set_long(easy, CURLOPT_NOSIGNAL, 1)

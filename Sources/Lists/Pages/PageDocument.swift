@@ -73,22 +73,16 @@ package struct PageLink: Sendable {
 /// Reads a page, and the documents in its `srcdoc` attributes, into a collector.
 private final class PageReader {
   private let collector: PageCollector
-  private let limits: PageLimits
+  private var limits: PageLimits { collector.rules.limits }
   /// The memory that the trees may still use.
   private var remainingBytes = 0
   private var frames: [(text: [UInt8], line: UInt64, depth: Int)] = []
 
-  init(_ collector: PageCollector) {
-    self.collector = collector
-    limits = collector.rules.limits
-  }
+  init(_ collector: PageCollector) { self.collector = collector }
 
   func read(_ bytes: UnsafeRawBufferPointer, contentType: String?) {
     let (encoding, markBytes) = PageEncoding.of(bytes, contentType: contentType, isPage: true)
-    collector.withText(bytes, encoding, markBytes: markBytes) { text in
-      remainingBytes = limits.totalTreeBytes(of: text.count)
-      readParts(text, firstLine: 1, depth: 0)
-    }
+    collector.withText(bytes, encoding, markBytes: markBytes) { readParts($0, firstLine: 1, depth: 0) }
     // After the page's own tree, so that there is one tree at a time. Each starts with the base of its page.
     let base = collector.base
     var next = 0
@@ -103,6 +97,7 @@ private final class PageReader {
   }
 
   private func readParts(_ text: UnsafeRawBufferPointer, firstLine: UInt64, depth: Int) {
+    if depth == 0 { remainingBytes = limits.totalTreeBytes(of: text.count) }
     var rest = text
     var line = firstLine
     var hasBase = false
