@@ -28,7 +28,7 @@ package struct PageLimits: Sendable, Hashable {
   /// The memory of the tree at any time. gumbo uses about 16 times a usual page's size, and at most 75 times. A larger page is
   /// parsed in parts.
   package var treeBytes = 64 << 20
-  /// The memory of all trees of a page together, which bounds the time: a few bytes can open hundreds of elements again.
+  /// The maximum memory of all trees of a page together, which bounds the time: a few bytes can open hundreds of elements again.
   package var totalTreeBytes = 1 << 30
   /// The number of nested elements, as in Chromium. Each tag takes time by the number of open elements.
   package var depth = 512
@@ -45,8 +45,8 @@ package struct PageLimits: Sendable, Hashable {
 
   package init() {}
 
-  /// The memory of all trees of a page with so many bytes. Pages of repeated tags, parsed in parts and each part twice, took up to 128
-  /// times their size, and 301 times if four different elements are opened again by each `p`.
+  /// ``totalTreeBytes`` for a page of that size, since a small page needs less: repeated tags took up to 128 times the page's size, parts
+  /// that are parsed twice included, and four different elements that each `p` opens again 301 times.
   func totalTreeBytes(of pageBytes: Int) -> Int { min(totalTreeBytes, max(treeBytes, 400 * pageBytes)) }
 }
 

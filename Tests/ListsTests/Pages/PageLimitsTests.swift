@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `different formatting elements that are opened again and again end in a limit, of small pages early`() async {
+  @Test func `different formatting elements that are opened again and again end in a limit, even in a small page`() async {
     let open = (0..<400).map { "<i a\($0)>" }.joined()
     for again in ["</div><div>x", "<p>x"] {
       let text = String(repeating: open + String(repeating: again, count: 400), count: 15)
